@@ -1,0 +1,1 @@
+"""From request logs and prompt templates to a Trace and to findings."""

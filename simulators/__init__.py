@@ -1,0 +1,1 @@
+"""A Trace under a cache: sweeps, replays, engines, providers, latency, prices, cost."""
