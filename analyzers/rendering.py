@@ -56,9 +56,13 @@ class Rendering(Protocol):
 
     description: str
 
-    def render(self, request: Request) -> Sequence[tuple[str, RenderedPart]]:
-        """The whole prompt in order: (JSON path of the part, its rendering) pairs.
+    def render(self, request: Request) -> Sequence[RenderedPart]:
+        """The whole prompt in order. Interned: content met before gives the same RenderedPart object.
 
-        Interned: a part met before gives the same RenderedPart object.
+        This is called for every request of a log: a part met before must cost one look-up and nothing else.
         """
+        ...
+
+    def paths(self, request: Request) -> Sequence[str]:
+        """The JSON path in the body of each part that `render` gives, "" for text the rendering adds."""
         ...
