@@ -75,7 +75,8 @@ class RequestTable:
     where unknown. `leaf` is the node at whose end the prompt ends, -1 for an empty prompt. `cached_leaf` is
     the node at whose end the sequence ends that a serving engine keeps: prompt and output less the last
     sampled token where the output's ids are known, else the same as `leaf`; `cached_tokens` is its depth.
-    Logged usage is inclusive: `usage_prompt` = uncached + read + written.
+    `seen_elsewhere` counts prompt tokens that no earlier prompt has as a prefix although their content stood in
+    one, behind a different prefix. Logged usage is inclusive: `usage_prompt` = uncached + read + written.
     """
 
     request_id: list[str]
@@ -88,6 +89,7 @@ class RequestTable:
     leaf: Int32
     cached_leaf: Int32
     cached_tokens: Int64
+    seen_elsewhere: Int64
     usage_prompt: Int64
     usage_read: Int64
     usage_written: Int64

@@ -81,6 +81,7 @@ def trace_from_tokens(
         leaf=built.leaf[0::2].copy(),
         cached_leaf=built.leaf[1::2].copy(),
         cached_tokens=lengths + np.array([len(o) * unit for o in kept], np.int64),
+        seen_elsewhere=missing.copy(),
         usage_prompt=missing.copy(),
         usage_read=missing.copy(),
         usage_written=missing.copy(),
