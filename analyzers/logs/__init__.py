@@ -1,0 +1,28 @@
+"""Logs in any known format as a `Log` of requests. A new format is one file and one line of FORMATS."""
+
+from collections.abc import Mapping, Sequence
+
+from analyzers.logs.reader import Reader
+from analyzers.logs.reading import read
+from analyzers.request import Log
+
+FORMATS: tuple[type[Reader], ...] = ()
+"""Every format, the surer ones first: of equal scores the first wins."""
+
+
+def read_log(
+    inputs: Sequence[str],
+    *,
+    format: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Log:
+    """Read files, directories, globs or `-` (standard input), plain, gzip or zstd, in the order given.
+
+    The format is detected from the content of each file unless `format` names one; `mapping` gives the
+    columns of a plain table (our field -> its column or dotted path). Requests stand in file order.
+
+    Raises InputError when an input is missing, unreadable or in no known format, when no record at all is a
+    model call, and, if `strict`, at the first record that cannot be read; UsageError for an unknown format.
+    """
+    return read(inputs, FORMATS, format=format, mapping=mapping, strict=strict)
