@@ -46,7 +46,8 @@ class Source:
         """The bytes as stored. Raises InputError if the file cannot be opened. Leaves standard input open."""
         if self.path is None:
             stdin = sys.stdin.buffer
-            yield stdin if isinstance(stdin, BufferedReader) else BufferedReader(cast(RawIOBase, stdin))
+            buffered = isinstance(stdin, BufferedReader)
+            yield cast(BufferedReader, stdin) if buffered else BufferedReader(cast(RawIOBase, stdin))
             return
         try:
             stored = self.path.open("rb", buffering=1 << 20)
