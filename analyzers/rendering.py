@@ -15,12 +15,16 @@ from analyzers.request import Request
 class Segment:
     """A run of rendered prompt that tokenizes on its own. Interned: same text and kind are one object.
 
-    `special` marks the text of one special token (`<|im_start|>`); it is looked up, not encoded.
+    `special` marks one special token (`<|im_start|>`), which is looked up, not encoded; `repeat` is above 1 for
+    the placeholder of an image, a file or other data that stands for that many tokens. `whole` marks text that
+    is encoded as a whole prompt from its start on, with the special tokens it spells recognised.
     """
 
     number: int
     text: str
     special: bool
+    repeat: int = 1
+    whole: bool = False
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,13 +46,15 @@ class RenderedPart:
     """The rendering of one part (or, for chat templates, of one stretch of the prompt). Interned by content.
 
     `segments` in order; `paths[i]` is the JSON path of segment i relative to the part, None for text the
-    rendering adds. `block_ends` ascend.
+    rendering adds. `block_ends` ascend. `estimated_tokens` of its tokens are estimates (images, files, opaque
+    data), not counts.
     """
 
     number: int
     segments: tuple[Segment, ...]
     paths: tuple[str | None, ...]
     block_ends: tuple[BlockEnd, ...]
+    estimated_tokens: int = 0
 
 
 class Rendering(Protocol):
@@ -56,13 +62,26 @@ class Rendering(Protocol):
 
     description: str
 
-    def render(self, request: Request) -> Sequence[RenderedPart]:
-        """The whole prompt in order. Interned: content met before gives the same RenderedPart object.
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """Every distinct segment so far, by number."""
+        ...
 
-        This is called for every request of a log: a part met before must cost one look-up and nothing else.
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a reader of the figures must know about the rendering: estimates made, templates that failed."""
+        ...
+
+    def render(self, request: Request) -> Sequence[tuple[str, RenderedPart]]:
+        """The whole prompt in order: (JSON path of the part, its rendering) pairs.
+
+        Interned: a part met before gives the same RenderedPart object.
         """
         ...
 
-    def paths(self, request: Request) -> Sequence[str]:
-        """The JSON path in the body of each part that `render` gives, "" for text the rendering adds."""
+    def render_response(self, request: Request) -> RenderedPart | None:
+        """The logged answer as it stands in a cache right behind the prompt, None where the log has none.
+
+        It ends with the token that closes the answer, which the model sampled last.
+        """
         ...

@@ -1,0 +1,227 @@
+"""From text to token ids: one Tokenizer for every vocabulary, offline unless a hub name is given.
+
+Encode distinct segments in one call to `Tokenizer.encode_segments`; ids of special tokens and placeholders come
+from `special_id`. What a tokenizer allows to encode once is in `memoisation`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from analyzers.errors import InputError
+from analyzers.rendering import Segment
+from analyzers.tokenizers.added_tokens import (
+    Memoisation,
+    SpecialSplitter,
+    memoisation_of,
+    read_added_tokens,
+    splitter_of,
+)
+from analyzers.tokenizers.engines import Engine, Gigatoken, HuggingFace, PurePython
+from analyzers.tokenizers.models import TokenizerChoice, choose_tokenizer, vocabulary_of
+from analyzers.tokenizers.self_check import agrees_with
+from analyzers.tokenizers.vocabularies import Vocabulary, find_vocabulary
+
+__all__ = [
+    "FIRST_VIRTUAL_ID",
+    "Memoisation",
+    "Tokenizer",
+    "TokenizerChoice",
+    "choose_tokenizer",
+    "load_tokenizer",
+]
+
+UInt32 = npt.NDArray[np.uint32]
+Int64 = npt.NDArray[np.int64]
+
+FIRST_VIRTUAL_ID = 1 << 31
+"""Ids from here on are no vocabulary's: special tokens a vocabulary lacks, and placeholders of media."""
+
+
+@dataclass
+class Tokenizer:
+    """Text to ids with one vocabulary.
+
+    `fingerprint` is the SHA-256 of the vocabulary file; `notes` say what a reader of the figures must know about
+    exactness. Not safe to share between threads that encode at the same time.
+    """
+
+    name: str
+    fingerprint: str
+    memoisation: Memoisation
+    notes: tuple[str, ...]
+    specials: dict[str, int]
+    """The vocabulary's own special and added tokens, id by text."""
+    _engine: Engine
+    _splitter: SpecialSplitter
+    _whole: HuggingFace | None
+    _virtual: dict[str, int] = field(default_factory=dict)
+
+    def is_own_for(self, model: str) -> bool | None:
+        """Whether `model` reads with this vocabulary; None where that cannot be known."""
+        known = vocabulary_of(model)
+        if known is not None and self.name in _PUBLIC_NAMES:
+            return known == self.name
+        if self.name in _PUBLIC_NAMES:
+            return False
+        same = self.name.lower().rsplit("/", 1)[-1] == model.lower().rsplit("/", 1)[-1]
+        return True if same else None
+
+    def encode(self, text: str) -> UInt32:
+        """The ids of one segment (uint32). Text that spells a special token is ordinary text."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> tuple[UInt32, Int64]:
+        """The ids of many segments on all cores: (uint32 flat, int64 offsets of length texts + 1)."""
+        return self._engine.encode_batch(texts)
+
+    def encode_prompt(self, text: str) -> UInt32:
+        """The ids of a whole rendered prompt (uint32), its special tokens recognised."""
+        if self._whole is not None:
+            return np.asarray(self._whole.encode_prompt(text), np.uint32)
+        pieces = self.split(text)
+        texts, offsets = self.encode_batch([piece for piece, special in pieces if not special])
+        runs = iter(range(len(offsets) - 1))
+        ids = [
+            np.array([self.special_id(piece)], np.uint32) if special else _slice(texts, offsets, next(runs))
+            for piece, special in pieces
+        ]
+        return np.concatenate(ids) if ids else np.empty(0, np.uint32)
+
+    def split(self, text: str) -> list[tuple[str, bool]]:
+        """A rendered prompt cut at the special and added tokens: (piece, is it one token) in order."""
+        return self._splitter.split(text)
+
+    def special_id(self, text: str) -> int:
+        """The vocabulary's id of a special token; where it has none, an id from FIRST_VIRTUAL_ID on, one a text."""
+        own = self.specials.get(text)
+        if own is not None:
+            return own
+        return self._virtual.setdefault(text, FIRST_VIRTUAL_ID + len(self._virtual))
+
+    def encode_segments(self, segments: Sequence[Segment]) -> tuple[UInt32, Int64]:
+        """The ids of segments of every kind: (uint32 flat, int64 offsets of length segments + 1)."""
+        plain = [index for index, segment in enumerate(segments) if not segment.special and not segment.whole]
+        flat, offsets = self.encode_batch([segments[index].text for index in plain])
+        if len(plain) == len(segments):
+            return flat, offsets
+        lengths = np.zeros(len(segments), np.int64)
+        lengths[plain] = np.diff(offsets)
+        others: dict[int, UInt32] = {}
+        for index, segment in enumerate(segments):
+            if segment.special:
+                others[index] = np.full(segment.repeat, self.special_id(segment.text), np.uint32)
+            elif segment.whole:
+                others[index] = self.encode_prompt(segment.text)
+            else:
+                continue
+            lengths[index] = len(others[index])
+        ends = np.zeros(len(segments) + 1, np.int64)
+        np.cumsum(lengths, out=ends[1:])
+        ids = np.empty(ends[-1], np.uint32)
+        from_text = np.ones(len(ids), np.bool_)
+        for index, run in others.items():
+            ids[ends[index] : ends[index + 1]] = run
+            from_text[ends[index] : ends[index + 1]] = False
+        ids[from_text] = flat
+        return ids, ends
+
+    def token_byte_lengths(self) -> UInt32 | None:
+        """Bytes each id stands for (uint32, by id), None where ids do not stand for bytes.
+
+        They add up to the UTF-8 length of a segment unless the tokenizer normalises its text.
+        """
+        return self._engine.token_byte_lengths()
+
+
+_PUBLIC_NAMES = ("o200k", "o200k_harmony", "cl100k", "deepseek")
+
+
+def _slice(flat: UInt32, offsets: Int64, index: int) -> UInt32:
+    return flat[offsets[index] : offsets[index + 1]]
+
+
+def load_tokenizer(name: str) -> Tokenizer:
+    """The tokenizer called `name`: o200k, cl100k, deepseek, a file, a folder, or a hub name.
+
+    Raises UsageError where there is none of that name, InputError where it cannot be read.
+    """
+    vocabulary = find_vocabulary(name)
+    try:
+        return _from_ranks(vocabulary) if vocabulary.ranks is not None else _from_json(vocabulary)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"Cannot read the tokenizer {vocabulary.name}: {error}") from error
+
+
+def _from_ranks(vocabulary: Vocabulary) -> Tokenizer:
+    assert vocabulary.ranks is not None
+    notes: tuple[str, ...] = ()
+    engine: Engine
+    try:
+        engine = Gigatoken.from_ranks(vocabulary)
+    except ImportError:
+        engine = PurePython(vocabulary.ranks.encoding)
+        notes = ("gigatoken is not installed: encoding in Python, about 100 times slower",)
+    specials = vocabulary.ranks.specials
+    return Tokenizer(
+        vocabulary.name,
+        vocabulary.fingerprint,
+        Memoisation.EXACT,
+        notes,
+        specials,
+        engine,
+        SpecialSplitter([list(specials)]),
+        None,
+    )
+
+
+def _from_json(vocabulary: Vocabulary) -> Tokenizer:
+    definition = _definition(vocabulary)
+    memoisation, reason = memoisation_of(definition)
+    exact = HuggingFace(vocabulary.data, memoisation is Memoisation.BEHIND_SENTINEL)
+    notes = []
+    engine: Engine = exact
+    if memoisation is not Memoisation.BEHIND_SENTINEL:
+        fast = _gigatoken(definition)
+        if fast is not None and agrees_with(exact, fast, definition):
+            engine = fast
+        else:
+            notes.append(
+                "encoded by Hugging Face tokenizers: the fast engine does not give the same ids here"
+            )
+    if memoisation is Memoisation.WHOLE:
+        notes.append(f"rendered prompts are encoded whole: {reason}")
+    return Tokenizer(
+        vocabulary.name,
+        vocabulary.fingerprint,
+        memoisation,
+        tuple(notes),
+        {token.content: token.id for token in read_added_tokens(definition)},
+        engine,
+        splitter_of(definition),
+        None if memoisation is Memoisation.EXACT else HuggingFace(vocabulary.data),
+    )
+
+
+def _definition(vocabulary: Vocabulary) -> dict[str, Any]:
+    try:
+        definition = msgspec.json.decode(vocabulary.data, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise InputError(f"{vocabulary.name} is not a tokenizer.json: {error}") from error
+    if "model" not in definition:
+        raise InputError(f"{vocabulary.name} is JSON but not a tokenizer.json: it has no model.")
+    return definition
+
+
+def _gigatoken(definition: dict[str, Any]) -> Gigatoken | None:
+    """The fast engine for a tokenizer.json, None where it does not know its kind."""
+    try:
+        return Gigatoken.from_definition(definition)
+    except Exception:
+        return None

@@ -1,0 +1,1 @@
+"""Vocabularies, the engines that encode with them, and which model reads with which."""
