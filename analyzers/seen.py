@@ -35,10 +35,12 @@ class Chunks:
 
 def cut_into_chunks(sequences: TokenRuns, cut_after: npt.NDArray[np.uint8]) -> Chunks:
     """Cut the runs of a pool into chunks. `cut_after[id]` is 1 for tokens that end a line (may be empty)."""
-    from analyzers import kernels
+    from analyzers import chunk_kernels
 
     return Chunks(
-        *kernels.cut_into_chunks(sequences.pool, sequences.start, sequences.length, cut_after, SHORTEST_CHUNK)
+        *chunk_kernels.cut_into_chunks(
+            sequences.pool, sequences.start, sequences.length, cut_after, SHORTEST_CHUNK
+        )
     )
 
 
@@ -47,9 +49,9 @@ def tokens_seen_elsewhere(sequences: TokenRuns, chunks: Chunks, namespace: Int32
 
     `reused` is the length of each prompt's reusable prefix. Counted in stretches of at least SHORTEST_STRETCH.
     """
-    from analyzers import kernels
+    from analyzers import chunk_kernels
 
-    seen: Int64 = kernels.seen_behind_another_prefix(
+    seen: Int64 = chunk_kernels.seen_behind_another_prefix(
         sequences.length,
         sequences.offsets,
         sequences.runs,

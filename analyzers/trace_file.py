@@ -125,16 +125,16 @@ def load_trace(path: str | Path) -> Trace:
             f"{path} is a trace of schema version {version}, this pcache reads {SCHEMA_VERSION}; make it anew"
         )
     paths = metadata.pop("paths")
-    info = TraceInfo(**{k: tuple(v) if isinstance(v, list) else v for k, v in metadata.items()})
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in metadata.items()}
+    info = TraceInfo(**fields)
 
-    requests = RequestTable(
-        request_id=table["request_id"].to_pylist(),
+    columns: dict[str, Any] = {
         **{name: _integers(table, name, NO_TIME) for name in _TIME_COLUMNS},
-        **{name: _integers(table, name, MISSING) for name in _COUNT_COLUMNS},
+        **{name: _integers(table, name, MISSING) for name in (*_COUNT_COLUMNS, "line")},
         **{name: _int32(_integers(table, name, MISSING)) for name in ("namespace", *_NODE_COLUMNS)},
         **{name: _names(table, name) for name in _NAME_COLUMNS},
-        line=_integers(table, "line", MISSING),
-    )
+    }
+    requests = RequestTable(request_id=table["request_id"].to_pylist(), **columns)
     starts = _ragged(table, "node_depth_start")
     tree = PrefixTree(
         parent=_int32(_ragged(table, "node_parent").values),

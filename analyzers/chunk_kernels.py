@@ -1,0 +1,150 @@
+"""Compiled kernels over the content of prompts: cut into chunks, find what stood in an earlier prompt."""
+
+import numpy as np
+from numba import njit
+
+from analyzers.kernels import HASH_MULTIPLIER, slot_of
+
+
+@njit(cache=True)
+def cut_into_chunks(pool, run_start, run_length, cut_after, shortest):  # type: ignore[no-untyped-def]
+    """Cut every run into chunks by its content, and number equal chunks alike.
+
+    A chunk ends behind a token that `cut_after` (uint8 by token id) marks, or, so that long lines are cut too,
+    behind one token in 32 chosen by its id once the chunk has `shortest` tokens. Returns the chunks of run k as
+    [chunk_offsets[k], chunk_offsets[k + 1]), their lengths (int32) and numbers (int32); numbering is exact: equal
+    hashes are compared token by token.
+    """
+    runs = len(run_start)
+    chunk_offsets = np.zeros(runs + 1, np.int64)
+    marked = np.uint32(len(cut_after))
+    for counting in (True, False):
+        if not counting:
+            count = chunk_offsets[runs]
+            lengths = np.empty(count, np.int32)
+            numbers = np.empty(count, np.int32)
+            example = np.empty(count, np.int64)  # where in the pool a chunk of this number stands
+            slots = 16
+            while slots < 2 * count:
+                slots *= 2
+            table = np.full(slots, -1, np.int32)
+            sizes = np.empty(count, np.int32)
+            distinct = 0
+        at = 0
+        for k in range(runs):
+            begin = run_start[k]
+            end = begin + run_length[k]
+            start = begin
+            hash_ = np.uint64(0)
+            for i in range(begin, end):
+                token = pool[i]
+                mixed = (np.uint64(token) + np.uint64(1)) * HASH_MULTIPLIER
+                hash_ = (hash_ ^ mixed) * np.uint64(0xD6E8FEB86659FD93)
+                hash_ ^= hash_ >> np.uint64(32)
+                cut = i + 1 == end or (token < marked and cut_after[token] != 0)
+                if not cut and i + 1 - start >= shortest:
+                    cut = (mixed >> np.uint64(59)) == np.uint64(0)
+                if not cut:
+                    continue
+                if not counting:
+                    size = i + 1 - start
+                    slot = hash_ & np.uint64(slots - 1)
+                    while True:
+                        number = table[slot]
+                        if number < 0:
+                            table[slot] = distinct
+                            example[distinct] = start
+                            sizes[distinct] = size
+                            number = distinct
+                            distinct += 1
+                            break
+                        if sizes[number] == size:
+                            same = 0
+                            while same < size and pool[example[number] + same] == pool[start + same]:
+                                same += 1
+                            if same == size:
+                                break
+                        slot = (slot + np.uint64(1)) & np.uint64(slots - 1)
+                    lengths[at] = size
+                    numbers[at] = number
+                at += 1
+                start = i + 1
+                hash_ = np.uint64(0)
+            chunk_offsets[k + 1] = at
+    return chunk_offsets, lengths, numbers
+
+
+@njit(cache=True)
+def _first_request_with(keys, values, group, member, request):  # type: ignore[no-untyped-def]
+    """Who first brought (group, member): an earlier request, or `request` itself if nobody did (then noted)."""
+    slot, key = slot_of(keys, group, member)
+    if keys[slot] != key:
+        keys[slot] = key
+        values[slot] = request
+        return request, True
+    return values[slot], False
+
+
+@njit(cache=True)
+def _grown(keys, values):  # type: ignore[no-untyped-def]
+    bigger = np.full(2 * len(keys), -1, np.int64)
+    moved = np.empty(2 * len(keys), np.int32)
+    for old in range(len(keys)):
+        if keys[old] != -1:
+            slot, key = slot_of(bigger, keys[old] >> 32, keys[old] & 0xFFFFFFFF)
+            bigger[slot] = key
+            moved[slot] = values[old]
+    return bigger, moved
+
+
+@njit(cache=True)
+def seen_behind_another_prefix(  # type: ignore[no-untyped-def]
+    run_length,
+    run_offsets,
+    runs,
+    namespace,
+    reused,
+    chunk_offsets,
+    chunk_length,
+    chunk_number,
+    shortest_stretch,
+):
+    """Tokens of each prompt beyond its reused prefix whose content stood in an earlier prompt (int64).
+
+    Content is compared by chunks within a namespace; a stretch of chunks seen before counts when it has at
+    least `shortest_stretch` tokens, so that a lone bracket or greeting does not.
+    """
+    requests = len(run_offsets) - 1
+    seen = np.zeros(requests, np.int64)
+    run_keys, run_values, runs_noted = np.full(1024, -1, np.int64), np.empty(1024, np.int32), 0
+    chunk_keys, chunk_values, chunks_noted = np.full(1024, -1, np.int64), np.empty(1024, np.int32), 0
+    for r in range(requests):
+        depth = 0
+        stretch = 0
+        for i in range(run_offsets[r], run_offsets[r + 1]):
+            run = runs[i]
+            if 2 * runs_noted > len(run_keys):
+                run_keys, run_values = _grown(run_keys, run_values)
+            first, noted = _first_request_with(run_keys, run_values, namespace[r], run, r)
+            runs_noted += noted
+            if first < r:
+                # A whole run that an earlier prompt had: all its chunks are known.
+                stretch += max(0, depth + run_length[run] - max(depth, reused[r]))
+                depth += run_length[run]
+                continue
+            for c in range(chunk_offsets[run], chunk_offsets[run + 1]):
+                if 2 * chunks_noted > len(chunk_keys):
+                    chunk_keys, chunk_values = _grown(chunk_keys, chunk_values)
+                first, noted = _first_request_with(chunk_keys, chunk_values, namespace[r], chunk_number[c], r)
+                chunks_noted += noted
+                beyond = depth + chunk_length[c] - max(depth, reused[r])
+                depth += chunk_length[c]
+                if first < r:
+                    stretch += max(0, beyond)
+                else:
+                    if stretch >= shortest_stretch:
+                        seen[r] += stretch
+                    stretch = 0
+        if stretch >= shortest_stretch:
+            seen[r] += stretch
+    return seen

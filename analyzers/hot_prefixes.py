@@ -1,0 +1,85 @@
+"""The prefixes that spare most: where they end, how many requests share them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzers.trace import Trace
+
+HOTTEST = 10
+
+
+@dataclass(frozen=True)
+class HotPrefix:
+    """A prefix that many requests share. `tokens` long, ends inside or at the end of `path`."""
+
+    tokens: int
+    requests: int
+    saved_tokens: int
+    """Tokens it spares that no hotter prefix of the list spares already."""
+    path: str | None
+    namespace: str
+    first_request: str
+
+
+def hottest_prefixes(trace: Trace, count: int = HOTTEST) -> tuple[HotPrefix, ...]:
+    """The prefixes that spare most, chosen one by one so that each counts only what those before it leave.
+
+    A prefix of d tokens that n requests start with spares (n - 1) * d tokens; of these, tokens that a chosen
+    shorter prefix spares, and requests that a chosen longer one serves, are not counted again.
+    """
+    from analyzers import kernels
+
+    tree = trace.tree
+    through = kernels.requests_through(tree.parent, trace.requests.leaf)
+    # A node is worth looking at only by what it spares itself; the best few thousand hold all that can win.
+    spared = np.maximum(through - 1, 0) * tree.depth_end.astype(np.int64)
+    candidates = np.argsort(-spared, kind="stable")[:2000]
+    candidates = np.sort(candidates[spared[candidates] > 0])  # parents in front
+    covered_depth = dict.fromkeys(candidates.tolist(), 0)  # of a chosen prefix of it
+    served = dict.fromkeys(candidates.tolist(), 0)  # requests of chosen prefixes beyond it
+    chosen: list[HotPrefix] = []
+    taken: set[int] = set()
+    while len(chosen) < count:
+        best, most = -1, 0
+        for node in covered_depth:
+            requests = int(through[node]) - served[node]
+            if served[node] == 0:
+                requests -= 1  # somebody pays for it once; a longer chosen prefix has paid already
+            gain = requests * (int(tree.depth_end[node]) - covered_depth[node])
+            if node not in taken and gain > most:
+                best, most = node, gain
+        if best < 0:
+            break
+        taken.add(best)
+        chosen.append(_hot_prefix(trace, best, int(through[best]), most))
+        newly_served = int(through[best]) - served[best]
+        above = int(tree.parent[best])
+        while above >= 0:
+            if above in served:
+                served[above] += newly_served
+            above = int(tree.parent[above])
+        below = {best}
+        for node in covered_depth:
+            if int(tree.parent[node]) in below:
+                below.add(node)
+                covered_depth[node] = max(covered_depth[node], int(tree.depth_end[best]))
+    return tuple(chosen)
+
+
+def _hot_prefix(trace: Trace, node: int, requests: int, saved: int) -> HotPrefix:
+    depth = int(trace.tree.depth_end[node])
+    first = int(trace.tree.first_request[node])
+    ends = trace.boundaries.of(first)
+    at = int(np.searchsorted(ends, depth))
+    path = None
+    if at < len(ends):
+        path = trace.paths[int(trace.boundary_paths.of(first)[at])]
+    return HotPrefix(
+        tokens=depth,
+        requests=requests,
+        saved_tokens=saved,
+        path=path,
+        namespace=trace.info.namespaces[int(trace.requests.namespace[first])],
+        first_request=trace.requests.request_id[first],
+    )

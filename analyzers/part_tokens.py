@@ -1,0 +1,245 @@
+"""Token ids of every distinct part, once, and prompts as runs of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyzers.prefix_tree import TokenRuns, UInt32, build_prefix_tree
+from analyzers.request import Dialect, Log, PartKind, Request
+from analyzers.trace import Int32, Int64, PrefixTree
+
+if TYPE_CHECKING:
+    from analyzers.rendering import RenderedPart, Rendering
+    from analyzers.tokenization import Tokenizer
+
+
+@dataclass
+class RenderedRequests:
+    """Numbers of the rendered parts of each request, in CSR form, and the parts by number."""
+
+    parts: list["RenderedPart"] = field(default_factory=list)
+    offsets: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))
+    numbers: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
+    outputs: list["RenderedPart | None"] = field(default_factory=list)
+
+
+def render_requests(requests: Sequence[Request], rendering: "Rendering") -> RenderedRequests:
+    parts: list[RenderedPart] = []
+
+    def note(part: "RenderedPart") -> "RenderedPart":
+        if part.number == len(parts):
+            parts.append(part)
+        return part
+
+    numbers: list[int] = []
+    counts = np.zeros(len(requests) + 1, np.int64)
+    outputs: list[RenderedPart | None] = []
+    for i, request in enumerate(requests):
+        if request.dialect is not Dialect.TOKENS:
+            for part in rendering.render(request):
+                if part.number == len(parts):
+                    parts.append(part)
+                numbers.append(part.number)
+        counts[i + 1] = len(numbers)
+        answer = rendering.render_response(request)
+        outputs.append(note(answer) if answer is not None else None)
+    return RenderedRequests(parts, counts, np.array(numbers, np.int64), outputs)
+
+
+@dataclass(frozen=True)
+class PartTokens:
+    """Token ids of every rendered part in one pool, and where each of its segments ends.
+
+    Part k is pool[start[k] : start[k] + length[k]]; its segments end, relative to the part, at
+    segment_ends[segment_offsets[k] : segment_offsets[k + 1]].
+    """
+
+    pool: UInt32
+    start: Int64
+    length: Int64
+    segment_offsets: Int64
+    segment_ends: Int64
+
+
+def tokenize_parts(rendered: RenderedRequests, tokenizer: "Tokenizer | None") -> PartTokens:
+    empty = np.zeros(0, np.int64)
+    if tokenizer is None or not rendered.parts:
+        return PartTokens(np.empty(0, np.uint32), empty, empty, np.zeros(1, np.int64), empty)
+    segments = sorted(
+        {s.number: s for s in chain.from_iterable(p.segments for p in rendered.parts)}.values(),
+        key=lambda s: s.number,
+    )
+    place = np.zeros(segments[-1].number + 1, np.int64)
+    place[[s.number for s in segments]] = np.arange(len(segments))
+    texts = [s.text for s in segments if not s.special]
+    ids, offsets = tokenizer.encode_batch(texts)
+    specials = np.array([tokenizer.special_id(s.text) for s in segments if s.special], np.uint32)
+    source = np.concatenate([ids, specials])
+    is_special = np.array([s.special for s in segments], bool)
+    begin = np.empty(len(segments), np.int64)
+    size = np.ones(len(segments), np.int64)
+    begin[~is_special], size[~is_special] = offsets[:-1], np.diff(offsets)
+    begin[is_special] = len(ids) + np.arange(len(specials))
+
+    counts = np.array([len(p.segments) for p in rendered.parts], np.int64)
+    flat = place[
+        np.fromiter((s.number for p in rendered.parts for s in p.segments), np.int64, int(counts.sum()))
+    ]
+    segment_offsets = as_offsets(counts)
+    ends = np.cumsum(size[flat])
+    starts = _before(ends, segment_offsets[:-1])
+    pool = _gather(source, begin[flat], size[flat])
+    return PartTokens(
+        pool=pool,
+        start=starts,
+        length=_before(ends, segment_offsets[1:]) - starts,
+        segment_offsets=segment_offsets,
+        segment_ends=ends - np.repeat(starts, counts),
+    )
+
+
+def as_offsets(counts: Int64) -> Int64:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+def _before(ends: Int64, index: Int64) -> Int64:
+    """Running total in front of each index: ends[index - 1], 0 for index 0."""
+    padded: Int64 = np.concatenate([np.zeros(1, np.int64), ends])[index]
+    return padded
+
+
+def _gather(source: UInt32, begin: Int64, size: Int64) -> UInt32:
+    """The slices source[begin : begin + size], one behind the other."""
+    out: UInt32 = source[positions(begin, size)]
+    return out
+
+
+def positions(begin: Int64, size: Int64) -> Int64:
+    """Indices begin[i] .. begin[i] + size[i] - 1 for each i, one range behind the other."""
+    offsets = as_offsets(size)
+    positions: Int64 = np.arange(offsets[-1], dtype=np.int64) + np.repeat(begin - offsets[:-1], size)
+    return positions
+
+
+def _ids(raw: bytes) -> UInt32:
+    return np.frombuffer(raw, "<u4").astype(np.uint32, copy=False)
+
+
+def prompt_runs(requests: Sequence[Request], rendered: RenderedRequests, tokens: PartTokens) -> TokenRuns:
+    """The prompts as runs: one a rendered part, and one for each whole prompt that the log gives as ids."""
+    given = [
+        (i, _ids(b"".join(p.raw for p in r.parts)))
+        for i, r in enumerate(requests)
+        if r.dialect is Dialect.TOKENS and r.parts
+    ]
+    if not given:
+        return TokenRuns(tokens.pool, tokens.start, tokens.length, rendered.offsets, rendered.numbers)
+    lengths = np.array([len(ids) for _, ids in given], np.int64)
+    counts = np.diff(rendered.offsets)
+    counts[[i for i, _ in given]] = 1
+    offsets = as_offsets(counts)
+    runs = np.empty(offsets[-1], np.int64)
+    of_ids = np.zeros(len(runs), bool)
+    of_ids[offsets[[i for i, _ in given]]] = True
+    runs[of_ids] = len(tokens.start) + np.arange(len(given))
+    runs[~of_ids] = rendered.numbers
+    return TokenRuns(
+        pool=np.concatenate([tokens.pool, *(ids for _, ids in given)]),
+        start=np.concatenate([tokens.start, len(tokens.pool) + as_offsets(lengths)[:-1]]),
+        length=np.concatenate([tokens.length, lengths]),
+        offsets=offsets,
+        runs=runs,
+    )
+
+
+@dataclass(frozen=True)
+class RequestTree:
+    """The prefix tree of a log and where each request ends in it.
+
+    `leaf` and `cached_leaf` (int32) as in the request table; `prompt_tokens` and `cached_tokens` int64.
+    """
+
+    tree: PrefixTree
+    leaf: Int32
+    cached_leaf: Int32
+    prompt_tokens: Int64
+    cached_tokens: Int64
+
+
+def tree_of_requests(
+    log: Log, rendered: RenderedRequests, tokens: PartTokens, prompts: TokenRuns, namespace: Int32
+) -> RequestTree:
+    """The tree over prompts and, where outputs are known, over prompts with what a serving cache keeps of them.
+
+    In a hash-only trace each id stands for `log.unit` tokens, and a prompt's length is what the log says.
+    """
+    requests = log.requests
+    if log.unit > 1:
+        built = build_prefix_tree(prompts, namespace)
+        tree = built.tree
+        length = np.array([logged_prompt(r) for r in requests], np.int64)
+        scaled = PrefixTree(
+            tree.parent, tree.depth_start * log.unit, tree.depth_end * log.unit, tree.first_request
+        )
+        return RequestTree(scaled, built.leaf, built.leaf, length, length)
+    count = len(requests)
+    kept = _kept_outputs(requests, rendered, tokens)
+    prompt_tokens = prompts.totals()
+    if not kept:
+        built = build_prefix_tree(prompts, namespace)
+        return RequestTree(built.tree, built.leaf, built.leaf, prompt_tokens, prompt_tokens)
+    with_output = np.array(sorted(kept), np.int64)
+    # Sequences in request order, a request's prompt in front of its prompt with output.
+    owner = np.sort(np.concatenate([np.arange(count), with_output])).astype(np.int32)
+    is_output = np.zeros(len(owner), bool)
+    is_output[1:] = owner[1:] == owner[:-1]
+    after = np.where(is_output, np.arange(len(owner)) - 1, -1).astype(np.int32)
+    own = np.diff(prompts.offsets)[owner]
+    counts = own + is_output
+    offsets = as_offsets(counts)
+    runs = np.empty(offsets[-1], np.int64)
+    output_slots = offsets[1:][is_output] - 1
+    of_output = np.zeros(len(runs), bool)
+    of_output[output_slots] = True
+    runs[of_output] = len(prompts.start) + np.arange(len(with_output))
+    runs[~of_output] = prompts.runs[positions(prompts.offsets[:-1][owner], own)]
+    outputs = [kept[int(i)] for i in with_output]
+    lengths = np.array([len(ids) for ids in outputs], np.int64)
+    sequences = TokenRuns(
+        pool=np.concatenate([prompts.pool, *outputs]),
+        start=np.concatenate([prompts.start, len(prompts.pool) + as_offsets(lengths)[:-1]]),
+        length=np.concatenate([prompts.length, lengths]),
+        offsets=offsets,
+        runs=runs,
+    )
+    built = build_prefix_tree(sequences, namespace[owner], owner, after)
+    leaf = built.leaf[~is_output]
+    cached_leaf = leaf.copy()
+    cached_leaf[with_output] = built.leaf[is_output]
+    cached = prompt_tokens.copy()
+    cached[with_output] += lengths
+    return RequestTree(built.tree, leaf, cached_leaf, prompt_tokens, cached)
+
+
+def _kept_outputs(
+    requests: Sequence[Request], rendered: RenderedRequests, tokens: PartTokens
+) -> dict[int, UInt32]:
+    """Per request with a known output of two tokens or more: its ids less the last, which never gets KV."""
+    kept: dict[int, UInt32] = {}
+    for i, (request, answer) in enumerate(zip(requests, rendered.outputs, strict=True)):
+        ids: UInt32 | None = None
+        if request.output is not None and request.output.kind is PartKind.TOKENS:
+            ids = _ids(request.output.raw)
+        elif answer is not None and request.parts:
+            ids = tokens.pool[tokens.start[answer.number] :][: tokens.length[answer.number]]
+        if ids is not None and len(ids) > 1:
+            kept[i] = ids[:-1]
+    return kept
+
+
+def logged_prompt(request: Request) -> int:
+    tokens = request.usage.prompt_tokens if request.usage else None
+    return tokens if tokens is not None else 0
