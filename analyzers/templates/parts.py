@@ -59,6 +59,8 @@ class Cause(StrEnum):
     UNORDERED = "unordered"
     UNSORTED_JSON = "unsorted-json"
     SALTED_HASH = "salted-hash"
+    HISTORY_WINDOW = "history-window"
+    IMAGE_REENCODED = "image-reencoded"
     UNKNOWN = "unknown"
 
 
@@ -125,7 +127,9 @@ class Text:
 @dataclass(frozen=True, slots=True)
 class Value:
     """Something filled in. `expression` is its source, `names` the dotted names it reads (`user.name`),
-    `calls` the dotted functions it calls (`datetime.now`), `filters` the filters applied to it in order.
+    `filters` the filters applied to it in order. `calls` are the calls it makes with their constant arguments
+    and what is chained to them (`datetime.now().strftime('%Y-%m-%d')`); the function is what stands before the
+    first parenthesis.
 
     A front end that knows more sets `cause` (a taint analysis) or `scope` (an annotation by hand); else both
     are None and `analyzers.templates.volatility` judges by names, calls and filters. `origin` is where the
@@ -165,6 +169,20 @@ Part = Text | Value | Marker
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of the request beside the prompt (`tool_choice`, `model`, `thinking`), by its dotted name.
+
+    `names` and `calls` are those that its value reads, as for Value; both are empty for a constant.
+    """
+
+    name: str
+    expression: str
+    span: Span
+    names: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Dead:
     """Text of the source that never reaches the model: an unused macro or variable, a branch never taken."""
 
@@ -200,6 +218,7 @@ class Prompt:
     order: str = "as written"
     movable: bool = False
     version: str | None = None
+    parameters: tuple[Parameter, ...] = ()
     dead: tuple[Dead, ...] = ()
 
 
