@@ -140,7 +140,7 @@ class Tokenizer:
         """
         if not self.byte_level:
             return None
-        vocabulary = self._engine.vocabulary()
+        vocabulary = self._vocabulary()
         lengths = np.zeros(max(vocabulary, default=-1) + 1, np.uint32)
         for token, content in vocabulary.items():
             lengths[token] = len(content)
@@ -148,10 +148,13 @@ class Tokenizer:
 
     def line_ends(self) -> npt.NDArray[np.uint8]:
         """1 for each id whose text has a line end in it (uint8, by id)."""
-        vocabulary = self._engine.vocabulary()
+        vocabulary = self._vocabulary()
         ends = np.zeros(max(vocabulary, default=-1) + 1, np.uint8)
         ends[[token for token, content in vocabulary.items() if b"\n" in content]] = 1
         return ends
+
+    def _vocabulary(self) -> dict[int, bytes]:
+        return self._engine.vocabulary() | {number: text.encode() for text, number in self.specials.items()}
 
 
 _PUBLIC_NAMES = ("o200k", "o200k_harmony", "cl100k", "deepseek")

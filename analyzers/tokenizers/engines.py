@@ -185,8 +185,9 @@ class HuggingFace:
             ):
                 yield encoding.ids
 
-    def token_byte_lengths(self) -> UInt32 | None:
-        return None
+    def vocabulary(self) -> dict[int, bytes]:
+        tokens: dict[str, int] = self._core.get_vocab(with_added_tokens=True)
+        return {number: _token_bytes(token) for token, number in tokens.items()}
 
 
 class PurePython:
