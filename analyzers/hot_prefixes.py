@@ -37,27 +37,24 @@ def hottest_prefixes(trace: Trace, count: int = HOTTEST) -> tuple[HotPrefix, ...
     candidates = np.argsort(-spared, kind="stable")[:2000]
     candidates = np.sort(candidates[spared[candidates] > 0])  # parents in front
     covered_depth = dict.fromkeys(candidates.tolist(), 0)  # of a chosen prefix of it
-    served = dict.fromkeys(candidates.tolist(), 0)  # requests of chosen prefixes beyond it
+    # Of all who share a prefix one pays. Behind a chosen longer prefix that is one request for the whole group.
+    payers = {node: int(through[node]) for node in covered_depth}
     chosen: list[HotPrefix] = []
     taken: set[int] = set()
     while len(chosen) < count:
         best, most = -1, 0
         for node in covered_depth:
-            requests = int(through[node]) - served[node]
-            if served[node] == 0:
-                requests -= 1  # somebody pays for it once; a longer chosen prefix has paid already
-            gain = requests * (int(tree.depth_end[node]) - covered_depth[node])
+            gain = (payers[node] - 1) * (int(tree.depth_end[node]) - covered_depth[node])
             if node not in taken and gain > most:
                 best, most = node, gain
         if best < 0:
             break
         taken.add(best)
         chosen.append(_hot_prefix(trace, best, int(through[best]), most))
-        newly_served = int(through[best]) - served[best]
         above = int(tree.parent[best])
-        while above >= 0:
-            if above in served:
-                served[above] += newly_served
+        while above >= 0 and above not in taken:
+            if above in payers:
+                payers[above] -= payers[best] - 1
             above = int(tree.parent[above])
         below = {best}
         for node in covered_depth:

@@ -6,6 +6,8 @@ a terminal, so that neither ANSI escapes nor rich markup in it take effect.
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,3 +70,24 @@ def print_json(document: object) -> None:
 
     json.dump(document, sys.stdout, ensure_ascii=False, indent=2, allow_nan=False)
     sys.stdout.write("\n")
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[None]:
+    """A spinner on stderr while something takes its time; nothing where nobody watches or under --quiet."""
+    if settings.quiet or not sys.stderr.isatty():
+        yield
+        return
+    with stderr_console().status(doing):
+        yield
+
+
+def announce_compilation() -> None:
+    """Say that kernels are being compiled when this machine has no compiled copy yet."""
+    from pathlib import Path
+
+    from analyzers import kernels
+
+    cache = Path(kernels.build_tree.stats.cache_path)
+    if not any(cache.glob("kernels.build_tree-*.nbi")):
+        note("compiling kernels for this machine, once (some seconds)")

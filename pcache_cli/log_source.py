@@ -1,0 +1,187 @@
+"""The options that say what to read and how, the same for every command that takes a log or a trace."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from analyzers.errors import InputError, UsageError
+from pcache_cli import console
+from pcache_cli.units import split_list
+
+if TYPE_CHECKING:
+    from analyzers.pipeline import TracedLog, TraceOptions
+    from analyzers.request import Log
+    from analyzers.trace import Trace
+
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "inputs": (
+        Annotated[
+            list[str],
+            typer.Argument(metavar="INPUT...", help="Logs or a trace: files, folders, globs, '-' for stdin."),
+        ],
+        inspect.Parameter.empty,
+    ),
+    "format": (
+        Annotated[
+            str | None, typer.Option("--format", help="Log format; detected from the content by default.")
+        ],
+        None,
+    ),
+    "map": (
+        Annotated[
+            str | None,
+            typer.Option("--map", help="Columns of a plain log, for example prompt=input,timestamp=ts."),
+        ],
+        None,
+    ),
+    "tokenizer": (
+        Annotated[
+            str,
+            typer.Option(
+                "--tokenizer", help="auto, o200k, cl100k, a tokenizer.json, a folder, or a hub name."
+            ),
+        ],
+        "auto",
+    ),
+    "chat_template": (
+        Annotated[
+            str | None,
+            typer.Option("--chat-template", help="Render with a Hugging Face chat template (file or name)."),
+        ],
+        None,
+    ),
+    "namespace": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--namespace",
+                help="Fields that must agree for sharing, for example model,tenant; 'none' for one cache.",
+            ),
+        ],
+        None,
+    ),
+    "since": (
+        Annotated[
+            str | None, typer.Option("--since", help="Only requests from this time on (ISO or epoch).")
+        ],
+        None,
+    ),
+    "until": (
+        Annotated[str | None, typer.Option("--until", help="Only requests before this time (ISO or epoch).")],
+        None,
+    ),
+    "strict": (
+        Annotated[
+            bool, typer.Option("--strict", help="Stop with exit code 2 at the first unreadable record.")
+        ],
+        False,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class LogSource:
+    """What a person asked to have read."""
+
+    inputs: list[str]
+    format: str | None = None
+    map: str | None = None
+    tokenizer: str = "auto"
+    chat_template: str | None = None
+    namespace: str | None = None
+    since: str | None = None
+    until: str | None = None
+    strict: bool = False
+
+    def is_trace(self) -> bool:
+        """Whether the input is a trace file made by `pcache trace`."""
+        from analyzers.trace_file import is_trace_file
+
+        traces = [is_trace_file(name) for name in self.inputs if name != "-"]
+        if any(traces) and len(self.inputs) > 1:
+            raise UsageError("a trace is read alone: give one trace file, or only logs")
+        return any(traces)
+
+    def trace(self) -> "Trace":
+        """The Trace: loaded when the input is one, else built from the logs."""
+        if self.is_trace():
+            from analyzers.trace_file import load_trace
+
+            self._refuse_log_options()
+            return load_trace(self.inputs[0])
+        return self.traced_log().trace
+
+    def log(self) -> "Log":
+        """The requests of the logs, in file order."""
+        from analyzers.logs import read_log
+
+        with console.progress("reading the log"):
+            return read_log(self.inputs, format=self.format, mapping=self._mapping(), strict=self.strict)
+
+    def traced_log(self) -> "TracedLog":
+        """Requests, content and Trace. Raises InputError when the input is a trace, which holds no content."""
+        from analyzers.pipeline import trace_log
+
+        if self.is_trace():
+            raise InputError(
+                f"{self.inputs[0]} is a trace, which holds no prompts; this needs the log it was made from"
+            )
+        log = self.log()
+        console.announce_compilation()
+        with console.progress("tokenizing and building the prefix tree"):
+            return trace_log(log, self._trace_options())
+
+    def _trace_options(self) -> "TraceOptions":
+        from analyzers.logs.timestamps import parse_time
+        from analyzers.pipeline import TraceOptions
+
+        namespace: tuple[str, ...] | None = None
+        if self.namespace is not None:
+            namespace = () if self.namespace == "none" else tuple(split_list(self.namespace))
+        limits = {}
+        for name, text in (("since_ns", self.since), ("until_ns", self.until)):
+            limits[name] = None if text is None else parse_time(text)
+            if text is not None and limits[name] is None:
+                raise UsageError(f"'{text}' is no time; write for example 2026-10-05T09:00:00Z")
+        return TraceOptions(self.tokenizer, self.chat_template, namespace, **limits)
+
+    def _mapping(self) -> dict[str, str]:
+        if self.map is None:
+            return {}
+        pairs = [item.partition("=") for item in split_list(self.map)]
+        if not all(separator and name and column for name, separator, column in pairs):
+            raise UsageError(f"'{self.map}' is no mapping; write for example prompt=input,timestamp=ts")
+        return {name.strip(): column.strip() for name, _, column in pairs}
+
+    def _refuse_log_options(self) -> None:
+        given = [
+            f"--{name.replace('_', '-')}"
+            for name, (_, default) in _OPTIONS.items()
+            if name != "inputs" and getattr(self, name) != default
+        ]
+        if given:
+            raise UsageError(f"{', '.join(given)} shape how a log is read; a trace has been read already")
+
+
+def takes_log(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Give a command the reading options; it receives them as its first argument, a LogSource."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> int | None:
+        source = LogSource(**{name: kwargs.pop(name) for name in _OPTIONS})
+        return function(source, *args, **kwargs)
+
+    signature = inspect.signature(function, eval_str=True)
+    _, *others = signature.parameters.values()
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    reading = [
+        inspect.Parameter(name, keyword, default=default, annotation=annotation)
+        for name, (annotation, default) in _OPTIONS.items()
+    ]
+    parameters = [reading[0], *(p.replace(kind=keyword) for p in others), *reading[1:]]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
