@@ -1,0 +1,1 @@
+"""Compiled kernels of this package: plain arrays in, plain arrays out. Each has a slow twin in the tests."""

@@ -1,0 +1,325 @@
+"""Hit tokens for every block size, capacity and sliding lifetime at once, from one pass a block size.
+
+The cache modelled: blocks of B tokens, least recently used first out, requests served one at a time. A request
+reads the leading blocks that are there, but computes at least its last token; it touches its whole blocks deepest
+first and root last; its partial last block takes one place while it runs; a block untouched for longer than the
+lifetime is gone and takes no place. LRU with sliding lifetimes has the stack property, so one pass over stack
+distances is exact for all capacities and lifetimes (Mattson et al., 1970).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzers.errors import CannotEvaluateError, UsageError
+from analyzers.trace import NO_TIME, Int32, Int64, RequestTable
+from simulators.blocks import CachedSequences, check_block_size
+
+NO_EXPIRY_NS = np.iinfo(np.int64).max
+PERCENTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
+KNEE_SHARE = 0.99
+"""The knee is the least capacity that reaches this share of the unbounded hits."""
+
+
+@dataclass(frozen=True)
+class Touches:
+    """Stretches of each request's path by the request that touched them last before; see `touch_runs`.
+
+    `age_ns` (int64 a stretch) is the time since that touch; None where a request has no time.
+    """
+
+    offsets: Int64
+    request: Int32
+    last: Int32
+    start: Int32
+    end: Int32
+    age_ns: Int64 | None
+    time_ns: Int64 | None
+
+
+@dataclass(frozen=True)
+class StackRecords:
+    """Per stretch of Touches, at one block size (int64 arrays, in blocks): stack distance of its first block,
+    how many of its blocks may be read, how many it has; see `stack_distances`."""
+
+    size: int
+    distance: Int64
+    readable: Int64
+    width: Int64
+
+    def least_capacity(self, share: float) -> int:
+        """The least capacity in blocks that hits at least `share` of what an unbounded cache hits; 0 if nothing."""
+        used = self.readable > 0
+        begins, ends = self.distance[used], (self.distance + self.readable)[used]
+        if not len(begins):
+            return 0
+        at = np.concatenate([begins, ends])
+        order = np.argsort(at, kind="stable")
+        at = at[order]
+        slope = np.cumsum(np.where(order < len(begins), 1, -1))
+        hits = np.concatenate([np.zeros(1, np.int64), np.cumsum(slope[:-1] * np.diff(at))])
+        target = int(np.ceil(share * int(hits[-1])))
+        k = int(np.searchsorted(hits, target))
+        if k == 0:
+            return int(at[0])
+        return int(at[k] - (int(hits[k]) - target) // int(slope[k - 1]))
+
+
+@dataclass(frozen=True)
+class Doubling:
+    """What one doubling of capacity (blocks) or lifetime (seconds) brings over the step before it."""
+
+    value: float
+    hit_tokens: int
+    gained_tokens: int | None
+
+
+@dataclass(frozen=True)
+class BlockSweep:
+    """All capacities and lifetimes at one block size.
+
+    `capacity_blocks` (int64, ascending; the places a cache has for blocks, in use or not), `ttl_s` (ascending,
+    None for no expiry), `hit_tokens` and `duplicate_writes` int64[lifetimes, capacities]. Duplicate writes are
+    blocks computed again although they are in the cache, because of the last-token rule or because an output
+    repeats: an engine that keeps both copies may differ from this sweep there.
+    """
+
+    block_size: int
+    least_blocks: int
+    capacity_blocks: Int64
+    ttl_s: tuple[float | None, ...]
+    hit_tokens: Int64
+    duplicate_writes: Int64
+    unbounded_hit_tokens: Int64
+    """By lifetime, with unbounded capacity (int64)."""
+    ceiling_tokens: int
+    """Unbounded capacity, no expiry."""
+    knee_blocks: int
+    flat_blocks: int
+    """Least capacity that loses nothing to eviction."""
+    stack_distance_blocks: dict[float, int]
+    """Percentiles of the capacity needed by a hit block."""
+    capacity_doublings: tuple[Doubling, ...]
+    ttl_doublings: tuple[Doubling, ...]
+
+
+@dataclass(frozen=True)
+class WorkingSet:
+    """Distinct tokens (in whole blocks) touched within a window: what a lifetime of that length keeps."""
+
+    window_s: float
+    peak_tokens: int
+    median_tokens: int
+    time_ns: Int64
+    """Starts of equal spans of the trace."""
+    peak_in_span_tokens: Int64
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Every block size; `prompt_tokens` is the denominator of every ratio: all prompt tokens of the trace."""
+
+    prompt_tokens: int
+    requests: int
+    reusable_tokens: int
+    """Tokens that begin a prompt and were seen before: no blocks, no bounds, no last-token rule."""
+    sizes: tuple[BlockSweep, ...]
+    reuse_interval_s: dict[float, float] | None
+    working_sets: tuple[WorkingSet, ...]
+
+
+def touches(sequences: CachedSequences, requests: RequestTable) -> Touches:
+    """The stretches of all paths by their last toucher: the same for every block size."""
+    from simulators.kernels.paths import touch_runs
+
+    offsets, last, start, end = touch_runs(
+        sequences.parent, sequences.depth_start, sequences.depth_end, sequences.leaf
+    )
+    request = np.repeat(np.arange(len(sequences), dtype=np.int32), np.diff(offsets))
+    timed = bool(np.all(requests.time_ns != NO_TIME))
+    age = requests.time_ns[request] - requests.time_ns[last] if timed else None
+    return Touches(offsets, request, last, start, end, age, requests.time_ns if timed else None)
+
+
+def stack_records(sequences: CachedSequences, touched: Touches, size: int) -> StackRecords:
+    """Stack distances at one block size. Raises UsageError for a size the trace cannot be cut into."""
+    from simulators.kernels.stack import stack_distances
+
+    check_block_size(size, sequences.unit)
+    distance, readable, width = stack_distances(
+        touched.offsets,
+        touched.last,
+        touched.start,
+        touched.end,
+        size,
+        sequences.known_tokens,
+        sequences.total_tokens,
+        sequences.most_hit_blocks(size),
+    )
+    return StackRecords(size, distance, readable, width)
+
+
+def least_blocks(sequences: CachedSequences, size: int) -> int:
+    """Blocks that the largest request occupies while it runs; 0 for an empty trace."""
+    return int((-(-sequences.total_tokens // size)).max(initial=0))
+
+
+def check_capacity(sequences: CachedSequences, requests: RequestTable, size: int, blocks: int) -> None:
+    """Raises UsageError when the largest request does not fit into `blocks` blocks."""
+    least = least_blocks(sequences, size)
+    if blocks < least:
+        largest = int(np.argmax(sequences.total_tokens))
+        raise UsageError(
+            f"a capacity of {blocks:,} blocks of {size} tokens cannot hold request "
+            f"'{requests.request_id[largest]}' of {int(sequences.total_tokens[largest]):,} tokens; "
+            f"give at least {least:,} blocks ({least * size:,} tokens)"
+        )
+
+
+def hits_by_request(records: StackRecords, touched: Touches, capacity: int, ttl_s: float | None) -> Int64:
+    """Hit tokens of each request (int64) at one capacity in blocks and one lifetime."""
+    kept = np.clip(capacity - records.distance, 0, records.readable)
+    if ttl_s is not None:
+        kept = np.where(_ages(touched) <= round(ttl_s * 1e9), kept, 0)
+    requests = len(touched.offsets) - 1
+    hits: Int64 = np.bincount(touched.request, kept, requests).astype(np.int64) * records.size
+    return hits
+
+
+def sweep_block_size(
+    sequences: CachedSequences,
+    touched: Touches,
+    records: StackRecords,
+    capacity_blocks: Sequence[int],
+    ttls_s: Sequence[float | None],
+) -> BlockSweep:
+    """Hits at every capacity and lifetime. Raises CannotEvaluateError when a lifetime needs times that the
+    trace does not have. Capacities must hold the largest request (see check_capacity)."""
+    size = records.size
+    capacities = np.array(sorted(set(capacity_blocks)), np.int64)
+    ttls = tuple(sorted({t for t in ttls_s if t is not None})) + ((None,) if None in ttls_s else ())
+    unbounded = np.array([np.iinfo(np.int64).max // 4])
+    least = least_blocks(sequences, size)
+    flat = max(records.least_capacity(1.0), least)
+    hits = _hit_tokens(touched, records, records.readable, capacities, ttls)
+    resident = _hit_tokens(touched, records, records.width, capacities, ttls)
+    ceiling = int(records.readable.sum()) * size
+    return BlockSweep(
+        block_size=size,
+        least_blocks=least,
+        capacity_blocks=capacities,
+        ttl_s=ttls,
+        hit_tokens=hits,
+        duplicate_writes=(resident - hits) // size,
+        unbounded_hit_tokens=_hit_tokens(touched, records, records.readable, unbounded, ttls)[:, 0],
+        ceiling_tokens=ceiling,
+        knee_blocks=max(records.least_capacity(KNEE_SHARE), least),
+        flat_blocks=flat,
+        stack_distance_blocks={p: records.least_capacity(p) for p in PERCENTILES},
+        capacity_doublings=_capacity_doublings(touched, records, least, flat),
+        ttl_doublings=_ttl_doublings(touched, records, unbounded),
+    )
+
+
+def reuse_interval_percentiles(touched: Touches, records: StackRecords) -> dict[float, float] | None:
+    """Seconds since the last touch of the tokens an unbounded cache hits; None without times or hits."""
+    if touched.age_ns is None or not records.readable.any():
+        return None
+    order = np.argsort(touched.age_ns, kind="stable")
+    reached = np.cumsum(records.readable[order])
+    at = [int(np.searchsorted(reached, np.ceil(p * reached[-1]))) for p in PERCENTILES]
+    return {p: float(touched.age_ns[order[k]]) / 1e9 for p, k in zip(PERCENTILES, at, strict=True)}
+
+
+def working_sets(
+    sequences: CachedSequences, touched: Touches, size: int, windows_s: Sequence[float], spans: int = 60
+) -> tuple[WorkingSet, ...]:
+    """The working set over time for each window, `()` for a trace without times."""
+    from simulators.kernels.stack import working_set
+
+    if touched.time_ns is None or not len(touched.time_ns):
+        return ()
+    times = touched.time_ns
+    blocks = working_set(
+        touched.offsets,
+        touched.last,
+        touched.start,
+        touched.end,
+        size,
+        sequences.total_tokens,
+        times,
+        np.array([round(w * 1e9) for w in windows_s], np.int64),
+    )
+    starts = np.linspace(int(times[0]), int(times[-1]), spans, endpoint=False).astype(np.int64)
+    span = np.searchsorted(starts, times, side="right") - 1
+    series = []
+    for w, window in enumerate(windows_s):
+        peaks = np.zeros(spans, np.int64)
+        np.maximum.at(peaks, span, blocks[:, w] * size)
+        series.append(
+            WorkingSet(
+                window_s=window,
+                peak_tokens=int(blocks[:, w].max()) * size,
+                median_tokens=int(np.median(blocks[:, w])) * size,
+                time_ns=starts,
+                peak_in_span_tokens=peaks,
+            )
+        )
+    return tuple(series)
+
+
+def _ages(touched: Touches) -> Int64:
+    if touched.age_ns is None:
+        raise CannotEvaluateError(
+            "lifetimes cannot be swept because some requests have no time; leave --ttl out or add timestamps"
+        )
+    return touched.age_ns
+
+
+def _hit_tokens(
+    touched: Touches,
+    records: StackRecords,
+    width: Int64,
+    capacities: Int64,
+    ttls: Sequence[float | None],
+) -> Int64:
+    """int64[lifetimes, capacities]; both ascend, None is the last lifetime."""
+    from simulators.kernels.stack import hit_blocks
+
+    if any(t is not None for t in ttls):
+        edges = np.array([NO_EXPIRY_NS if t is None else round(t * 1e9) for t in ttls], np.int64)
+        lifetime: npt.NDArray[np.int64] = np.searchsorted(edges, _ages(touched))
+    else:
+        lifetime = np.zeros(len(width), np.int64)
+    hits: Int64 = hit_blocks(records.distance, width, lifetime, len(ttls), capacities)
+    return hits * records.size
+
+
+def _capacity_doublings(
+    touched: Touches, records: StackRecords, least: int, flat: int
+) -> tuple[Doubling, ...]:
+    steps = [max(least, 1)]
+    while steps[-1] < flat:
+        steps.append(steps[-1] * 2)
+    hits = _hit_tokens(touched, records, records.readable, np.array(steps, np.int64), [None])[0]
+    return _doublings(steps, hits)
+
+
+def _ttl_doublings(touched: Touches, records: StackRecords, unbounded: Int64) -> tuple[Doubling, ...]:
+    if touched.age_ns is None or not records.readable.any():
+        return ()
+    longest = float(touched.age_ns[records.readable > 0].max()) / 1e9
+    steps = [1.0]
+    while steps[-1] < longest:
+        steps.append(steps[-1] * 2)
+    return _doublings(steps, _hit_tokens(touched, records, records.readable, unbounded, steps)[:, 0])
+
+
+def _doublings(steps: Sequence[float], hits: Int64) -> tuple[Doubling, ...]:
+    gains = [None, *(int(b - a) for a, b in pairwise(hits))]
+    return tuple(
+        Doubling(float(step), int(hit), gain) for step, hit, gain in zip(steps, hits, gains, strict=True)
+    )
