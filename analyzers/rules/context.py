@@ -2,9 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from analyzers.templates.exposure import Exposure
-from analyzers.templates.parts import Scope
+from analyzers.templates.parts import Scope, Text
+
+if TYPE_CHECKING:
+    from analyzers.rules.sightings import Sighting
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,15 +18,27 @@ class CheckContext:
     `minimum_tokens` is the shortest prefix the model caches, `context_window` the longest prompt it takes,
     both in tokens and None when not known. `marker_limit` and `lifetimes` (in the provider's words, shortest
     first) are those of the provider of the prompt. `exposures` are the varying parts of the prompt that is
-    being checked; `scopes` the scopes given by hand, by variable name or pattern.
+    being checked; `scopes` the scopes given by hand, by variable name or pattern. `seen_elsewhere` are values
+    that other requests hold too, so that they are constant.
     """
 
     count_tokens: Callable[[str], int]
     exposures: tuple[Exposure, ...] = ()
     scopes: Mapping[str, Scope] = field(default_factory=dict)
+    seen_elsewhere: frozenset[str] = frozenset()
     model: str | None = None
     provider: str | None = None
     minimum_tokens: int | None = None
     context_window: int | None = None
     marker_limit: int | None = None
     lifetimes: tuple[str, ...] = ()
+    _sightings: "dict[str, list[Sighting]]" = field(default_factory=dict)
+
+    def sightings_of(self, part: Text) -> "list[Sighting]":
+        """The live-looking values in a part; each distinct text is searched once."""
+        from analyzers.rules.sightings import sightings
+
+        found = self._sightings.get(part.text)
+        if found is None:
+            found = self._sightings[part.text] = sightings(part.text)
+        return found

@@ -1,0 +1,52 @@
+"""Text that comes and goes with a condition stands before text that stays the same.
+
+What: `{% if admin %}…{% endif %}`, or a branch in code, adds or leaves out text before fixed text, and the
+condition differs between users, sessions or requests.
+
+Why: each outcome is a prefix of its own. Two conditions make four prefixes, each with its own cold start and its
+own copy in the cache; a condition that flips within a session rewrites everything behind it.
+
+Bad:
+    {% if user.is_admin %}You may delete orders.{% endif %}
+    {{ rules }}
+
+Good:
+    {{ rules }}
+    {% if user.is_admin %}You may delete orders.{% endif %}
+
+Must not flag: conditions on what is the same for all requests (tools, a configuration, a `set` constant);
+conditions behind all fixed text; an `if` around a value that it only guards (`{% if memories %}`).
+"""
+
+from collections.abc import Iterator
+
+from analyzers.findings import Evidence, Finding, Fix, Level
+from analyzers.rules.context import CheckContext
+from analyzers.rules.registry import Rule
+from analyzers.rules.stranded import SELDOM, UNKNOWN_LENGTH, WORTH_A_NOTE, place, shown
+from analyzers.templates.parts import Cause, Prompt
+
+
+def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
+    for exposure in context.exposures:
+        verdict = exposure.verdict
+        if exposure.condition is None or not exposure.strands or verdict.cause is Cause.CONVERSATION:
+            continue
+        lost = context.count_tokens(exposure.fixed_text) if exposure.fixed_text.strip() else 0
+        weight = lost + UNKNOWN_LENGTH * len(exposure.stable_names)
+        if weight < WORTH_A_NOTE:
+            continue
+        known_to_vary = verdict.scope is not None
+        yield RULE.finding(
+            f"the text under `if` {shown(exposure.subject)} comes and goes; each outcome is a prefix of its own, "
+            f"and {lost:,} tokens of fixed text behind it are cached once for each",
+            place(exposure.span),
+            level=Level.WARNING if weight >= SELDOM and known_to_vary else Level.INFO,
+            subject=exposure.subject,
+            tokens_lost=lost,
+            evidence=Evidence(scope=None if verdict.scope is None else str(verdict.scope)),
+            fix=Fix("Move the conditional text behind the fixed text."),
+        )
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template)

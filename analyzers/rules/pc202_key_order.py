@@ -1,0 +1,34 @@
+"""JSON is written into the prompt with its keys in no fixed order.
+
+What: `json.dumps` without `sort_keys=True` of data that is put together at run time, before text that stays the
+same. In a log: the same object with its keys in another order.
+
+Why: the same object gives another text when its keys come in another order: from a hash map, a database, another
+code path. Tools and schemas stand first in the prompt, so that the whole prompt is lost with them.
+
+Bad:
+    system = "Catalogue: " + json.dumps(catalogue) + RULES
+
+Good:
+    system = "Catalogue: " + json.dumps(catalogue, sort_keys=True) + RULES
+
+Must not flag: JSON in the newest user message, where it differs anyway; a dict written out in the source, whose
+order is that of the source; Jinja's own `tojson`, which sorts keys.
+"""
+
+from collections.abc import Iterator
+
+from analyzers.findings import Finding, Level
+from analyzers.rules.context import CheckContext
+from analyzers.rules.registry import Rule
+from analyzers.rules.stranded import stranded_findings
+from analyzers.templates.parts import Cause, Prompt
+
+_ADVICE = "Pass sort_keys=True, so that the same object always gives the same text."
+
+
+def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
+    return stranded_findings(RULE, context, {Cause.UNSORTED_JSON}, _ADVICE)
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template)

@@ -1,0 +1,45 @@
+"""A longer lifetime comes after a shorter one.
+
+What: in the order tools, system, messages, a marker with a longer lifetime stands behind one with a shorter
+lifetime (a marker without a lifetime has the default, five minutes at Anthropic).
+
+Why: the provider refuses the request (HTTP 400): entries with longer lifetimes must come first.
+
+Bad: system 5m, then messages[0] 1h.
+
+Good: system 1h, then messages[0] 5m.
+
+Must not flag: equal lifetimes; longer ones first.
+"""
+
+from collections.abc import Iterator
+
+from analyzers.findings import Evidence, Finding, Fix, Level
+from analyzers.rules.context import CheckContext
+from analyzers.rules.marked import at, lifetime, markers, seconds, shown_place
+from analyzers.rules.registry import Rule
+from analyzers.templates.parts import Prompt
+
+
+def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
+    shortest: tuple[int, str, str] | None = None
+    for _, marker in markers(prompt):
+        ttl = lifetime(marker, prompt.provider)
+        length = seconds(ttl)
+        if length is None or marker.guards:
+            continue
+        if shortest is not None and length > shortest[0]:
+            yield RULE.finding(
+                f"the marker at {shown_place(marker)} asks for {ttl} behind one at {shortest[2]} that asks for "
+                f"{shortest[1]}; longer lifetimes must come first (order checked: {prompt.order})",
+                at(marker),
+                subject=shown_place(marker),
+                evidence=Evidence(request_id=prompt.name or None),
+                fix=Fix(f"Give the marker at {shortest[2]} {ttl} as well, or this one {shortest[1]}."),
+            )
+            return
+        if shortest is None or length < shortest[0]:
+            shortest = (length, ttl, shown_place(marker))
+
+
+RULE = Rule.of(__name__, Level.ERROR, template=_check, request=_check)

@@ -1,0 +1,61 @@
+"""The marked prefix is shorter than the shortest the model caches.
+
+What: the text up to the last marker (or, where the provider caches by itself, the whole fixed beginning) has
+fewer tokens than the model's minimum (512 to 4,096 at Anthropic by model, 1,024 at OpenAI, more at Gemini).
+
+Why: nothing is cached, without an error: both cache counters stay 0.
+
+Bad: a marker behind 2,257 tokens on a model with a minimum of 4,096.
+
+Good: more of the stable text before the marker, a model with a lower minimum, or no marker.
+
+Must not flag: prompts whose length is not known; prompts near the minimum get a note only, as the count is an
+estimate where the model's own tokenizer is not public.
+"""
+
+from collections.abc import Iterator
+
+from analyzers.findings import Evidence, Finding, Fix, Level
+from analyzers.rules.context import CheckContext
+from analyzers.rules.marked import at, markers, shown_place, texts
+from analyzers.rules.registry import Rule
+from analyzers.templates.parts import Marker, Prompt, Text
+
+TOLERANCE = 0.2
+"""How far a stand-in tokenizer may be off; within it of the minimum there is no verdict."""
+
+
+def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
+    found = markers(prompt)
+    minimum = context.minimum_tokens
+    if not found or minimum is None:
+        return
+    index, marker = found[-1]
+    before = prompt.parts[:index]
+    if any(not isinstance(part, Text | Marker) for part in before):
+        return
+    tokens = context.count_tokens(texts(before))
+    if tokens >= minimum * (1 + TOLERANCE):
+        return
+    near = tokens > minimum * (1 - TOLERANCE)
+    yield RULE.finding(
+        f"about {tokens:,} tokens stand before the last marker ({shown_place(marker)}); "
+        f"{context.model or 'the model'} caches from {minimum:,}"
+        + (
+            ", and the estimate is too near to tell"
+            if near
+            else ", so nothing is cached and no error says so"
+        ),
+        at(marker),
+        level=Level.INFO if near else Level.WARNING,
+        subject=shown_place(marker),
+        tokens_lost=None if near else tokens,
+        tokens_estimated=True,
+        evidence=Evidence(request_id=prompt.name or None),
+        fix=Fix(
+            "Put more stable text before the marker, use a model with a lower minimum, or drop the marker."
+        ),
+    )
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_check, request=_check)
