@@ -1,0 +1,193 @@
+"""A log replayed under providers' rules: what each request would have read and written, beside what it logged.
+
+    result = replay(trace, load_rule_book(), requests=log.requests)
+    result.read, result.uncached             # int64, one entry a request, -1 where no rules cover the request
+    result.verdicts                          # Verdict of each request
+
+`what_if` changes the rules or the markers before the replay: `automatic`, `markers=best`, `ttl=1h`, `model=NAME`.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzers.errors import CannotEvaluateError
+from analyzers.request import Request
+from analyzers.trace import MISSING, Int64, Trace
+from simulators.providers.blocks import BlockCache
+from simulators.providers.breakpoints import BreakpointCache
+from simulators.providers.prompts import MarkerPolicy, Prompt, PromptMaker
+from simulators.providers.rules import CacheRules, Matching, RuleBook
+from simulators.providers.served import CacheModel, Served, Why
+from simulators.providers.what_if import AS_LOGGED, WhatIf
+
+TOLERANCE = 0.02
+"""Share of the prompt by which an estimated figure may differ and still agree."""
+
+
+class Verdict(StrEnum):
+    """The simulated read tokens beside the logged ones."""
+
+    AGREES = "agrees"
+    WARM = "cached before this log began, or by requests outside it"
+    PROVIDER_SIDE = "the provider read less than its rules allow"
+    NOT_LOGGED = "the log does not say"
+    NO_RULES = "no rules for this provider and model"
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One entry a request, int64 tokens in the provider's count; -1 where no rules cover the request.
+
+    `written`: lifetime in seconds -> tokens. `exact` marks reads that the log determines to the token.
+    """
+
+    prompt: Int64
+    read: Int64
+    written: Mapping[int, Int64]
+    exact: npt.NDArray[np.bool_]
+    why: list[Why | None]
+    verdicts: list[Verdict]
+    rules: list[CacheRules]
+    what_if: WhatIf
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def written_total(self) -> Int64:
+        return sum(self.written.values(), np.zeros_like(self.read))
+
+    @property
+    def uncached(self) -> Int64:
+        return np.where(self.read < 0, MISSING, self.prompt - self.read - self.written_total)
+
+    def counts(self) -> Counter[Verdict]:
+        return Counter(self.verdicts)
+
+
+def replay(
+    trace: Trace,
+    book: RuleBook,
+    requests: Sequence[Request] | None = None,
+    provider: str | None = None,
+    what_if: WhatIf = AS_LOGGED,
+) -> Replay:
+    """Replay every request of the trace in order.
+
+    `provider` names the rule file to use for all requests; None takes each request's own provider and model.
+    Raises CannotEvaluateError when the trace is of block hashes or no rules cover any request, UsageError for
+    a provider that has no rules.
+    """
+    if trace.info.unit != 1:
+        raise CannotEvaluateError(
+            "the log holds block hashes, no prompts, so blocks and markers are not known; "
+            "use `pcache simulate` without --provider"
+        )
+    played = _Players(trace, book, provider, what_if)
+    maker = PromptMaker(trace, requests)
+    results: list[tuple[Prompt, Served, CacheRules] | None] = []
+    for row in range(len(trace)):
+        player = played.of(row)
+        if player is None:
+            results.append(None)
+            continue
+        rules, cache, markers = player
+        prompt = maker.make(row, rules, markers)
+        results.append((prompt, cache.serve(prompt), rules))
+    if not any(results):
+        raise CannotEvaluateError(
+            f"no provider rules cover this log's models; name one with --provider ({', '.join(book.names())})"
+        )
+    return _as_replay(results, played.used(), what_if, _notes(trace, maker))
+
+
+class _Players:
+    """One cache for each provider and model that the log names, made when it is first met."""
+
+    def __init__(self, trace: Trace, book: RuleBook, provider: str | None, what_if: WhatIf) -> None:
+        self._trace, self._book, self._provider, self._what_if = trace, book, provider, what_if
+        self._rules: dict[tuple[str | None, str | None], CacheRules | None] = {}
+        self._players: dict[str, tuple[CacheRules, CacheModel, MarkerPolicy | None]] = {}
+
+    def of(self, row: int) -> tuple[CacheRules, CacheModel, MarkerPolicy | None] | None:
+        table = self._trace.requests
+        name, model = table.provider.of(row), self._what_if.model or table.model.of(row)
+        if (name, model) not in self._rules:
+            found = (
+                self._book.named(self._provider, model) if self._provider else self._book.rules(name, model)
+            )
+            self._rules[name, model] = None if found is None else self._what_if.changed(found)
+        rules = self._rules[name, model]
+        if rules is None:
+            return None
+        key = f"{rules.provider} {rules.model}"
+        if key not in self._players:
+            cache = BreakpointCache(rules) if rules.matching is Matching.BREAKPOINTS else BlockCache(rules)
+            self._players[key] = rules, cache, self._what_if.marker_policy(self._trace, rules)
+        return self._players[key]
+
+    def used(self) -> list[CacheRules]:
+        return [rules for rules, _, _ in self._players.values()]
+
+
+def _as_replay(
+    results: Sequence[tuple[Prompt, Served, CacheRules] | None],
+    rules: list[CacheRules],
+    what_if: WhatIf,
+    notes: list[str],
+) -> Replay:
+    count = len(results)
+    prompt, read = np.full(count, MISSING, np.int64), np.full(count, MISSING, np.int64)
+    exact = np.zeros(count, np.bool_)
+    written: dict[int, Int64] = {}
+    for row, result in enumerate(results):
+        if result is None:
+            continue
+        seen, served, _ = result
+        prompt[row] = seen.tokens if seen.logged_prompt is None else seen.logged_prompt
+        read[row], exact[row] = served.read, served.read_is_exact
+        for ttl, tokens in served.written.items():
+            written.setdefault(ttl, np.zeros(count, np.int64))[row] = tokens
+    return Replay(
+        prompt=prompt,
+        read=read,
+        written=dict(sorted(written.items())),
+        exact=exact,
+        why=[None if result is None else result[1].why for result in results],
+        verdicts=[Verdict.NO_RULES if result is None else _verdict(*result) for result in results],
+        rules=rules,
+        what_if=what_if,
+        notes=notes,
+    )
+
+
+def _verdict(prompt: Prompt, served: Served, rules: CacheRules) -> Verdict:
+    if prompt.logged_read is None:
+        return Verdict.NOT_LOGGED
+    slack = 0 if served.read_is_exact else round(TOLERANCE * (prompt.logged_prompt or prompt.tokens))
+    # A hit may end one unit earlier or later where the count of tokens is off by a few.
+    slack += 0 if rules.unit_tokens == 1 else rules.unit_tokens
+    difference = prompt.logged_read - served.read
+    if abs(difference) <= slack:
+        return Verdict.AGREES
+    return Verdict.WARM if difference > 0 else Verdict.PROVIDER_SIDE
+
+
+def _notes(trace: Trace, maker: PromptMaker) -> list[str]:
+    notes = []
+    if maker.rows_without_time:
+        notes.append(f"{maker.rows_without_time} requests have no time: nothing expires between them")
+    if maker.rows_with_assumed_marker:
+        notes.append(
+            f"{maker.rows_with_assumed_marker} requests show cached tokens but no marker: "
+            "one is assumed at the end of the prompt"
+        )
+    if trace.info.tokenizer != "none":
+        notes.append(
+            f"lengths counted with {trace.info.tokenizer} ({trace.info.tokenizer_note}), "
+            "scaled to the prompt tokens that the log states"
+        )
+    return notes
