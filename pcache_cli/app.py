@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from pcache_cli import __version__
+from pcache_cli.commands import analyze, trace
 
 app = typer.Typer(
     name="pcache",
@@ -30,6 +31,10 @@ def _pcache(
     ] = False,
 ) -> None:
     """How much of your prompts could be cached, what breaks the cache, and what that is worth."""
+
+
+app.command()(analyze.analyze)
+app.command()(trace.trace)
 
 
 def main() -> None:

@@ -1,0 +1,87 @@
+"""`pcache analyze`: how much of the prompts could have been reused, and where."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pcache_cli.command import pcache_command
+from pcache_cli.log_source import LogSource, takes_log
+
+
+@pcache_command
+@takes_log
+def analyze(
+    source: LogSource,
+    json: Annotated[bool, typer.Option("--json", help="The report as JSON on stdout.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Per-request table: .csv or .parquet.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="PNG: lengths of reusable prefixes, reuse over time.")
+    ] = None,
+    group_by: Annotated[
+        str | None,
+        typer.Option("--group-by", help="More tables, by fields of the log, for example user,region."),
+    ] = None,
+    fail_below: Annotated[
+        float | None,
+        typer.Option("--fail-below", help="Exit 1 when the reusable-token ratio is below this (0 to 1)."),
+    ] = None,
+) -> int:
+    """How much of the prompts could be read from a cache, exactly, and what stands in the way."""
+    from analyzers.errors import CannotEvaluateError, UsageError
+    from analyzers.namespaces import field_values
+    from analyzers.reuse import DEFINITIONS, analyze_reuse, reuse_by_request
+    from pcache_cli import console
+    from pcache_cli.reports.analyze import account_of, print_reuse
+    from pcache_cli.reports.as_json import document
+    from pcache_cli.reports.request_table import write_request_table
+    from pcache_cli.units import split_list
+
+    if fail_below is not None and not 0 <= fail_below <= 1:
+        raise UsageError(f"--fail-below {fail_below} is no ratio; write a number from 0 to 1")
+    fields = split_list(group_by) if group_by else []
+    if source.is_trace():
+        if fields:
+            raise UsageError("--group-by needs the log; a trace keeps model, tenant and route only")
+        trace, account = source.trace(), None
+        groups = []
+    else:
+        traced = source.traced_log()
+        trace, account = traced.trace, account_of(traced.log)
+        groups = [(name, field_values(traced.log.requests, name)) for name in fields]
+    by_request = reuse_by_request(trace)
+    reuse = analyze_reuse(trace, by_request, groups)
+
+    if output is not None:
+        write_request_table(output, trace, by_request)
+        console.note(f"wrote {output}")
+    if plot is not None:
+        from pcache_cli.reports.reuse_plot import plot_reuse
+
+        plot_reuse(plot, trace, by_request)
+        console.note(f"wrote {plot}")
+    if json:
+        console.print_json(
+            document("analyze", **_contract(reuse), input=account, trace=trace.info, definitions=DEFINITIONS)
+        )
+    else:
+        print_reuse(console.stdout_console(), reuse, (), account, trace.info)
+        console.note(
+            "\nNext: pcache simulate with the same input shows what a cache of limited size or lifetime hits."
+        )
+    if fail_below is not None:
+        if reuse.reusable_token_ratio is None:
+            raise CannotEvaluateError(
+                "--fail-below: the reusable-token ratio is unknown, the log holds no prompts"
+            )
+        return int(reuse.reusable_token_ratio < fail_below)
+    return 0
+
+
+def _contract(reuse: object) -> dict[str, object]:
+    from pcache_cli.reports.as_json import plain_value
+
+    fields: dict[str, object] = plain_value(reuse)
+    return fields

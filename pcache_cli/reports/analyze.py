@@ -1,0 +1,230 @@
+"""`pcache analyze` for people: the verdict, what to do, then the tables. No arithmetic here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from analyzers.reuse import Reuse
+from pcache_cli.console import plain
+from pcache_cli.reports.numbers import count, duration, percent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from analyzers.request import Log
+    from analyzers.trace import TraceInfo
+
+_ROWS_OF_A_GROUP = 12
+
+
+@dataclass(frozen=True)
+class InputAccount:
+    """What became of every record of the input; records = requests + merged + the skipped ones."""
+
+    records: int
+    requests: int
+    merged: int
+    skipped: dict[str, int]
+    examples: tuple[str, ...]
+    formats: dict[str, str]
+    notes: tuple[str, ...]
+
+
+def account_of(log: "Log") -> InputAccount:
+    """The account of a log that was read."""
+    return InputAccount(
+        records=log.records,
+        requests=len(log.requests),
+        merged=log.merged,
+        skipped=log.skipped,
+        examples=tuple(
+            f"{e.file}:{e.line}: {e.reason}" + (f" ({e.detail})" if e.detail else "") for e in log.examples
+        ),
+        formats=log.formats,
+        notes=tuple(log.notes),
+    )
+
+
+def verdict(reuse: Reuse) -> str:
+    """The answer in one sentence."""
+    if reuse.reusable_token_ratio is None:
+        return "The log holds no prompt content, so what could have been reused is unknown."
+    possible = (
+        f"{percent(reuse.reusable_token_ratio, 0)} of the prompt tokens could have been read from cache"
+    )
+    if reuse.logged.read_ratio is None:
+        return f"{possible}; the log does not say how many were."
+    part = (
+        "" if reuse.logged.unknown_rows == 0 else f" (on the {count(reuse.logged.known_rows)} rows that say)"
+    )
+    return f"{possible}; the log shows {percent(reuse.logged.read_ratio, 0)}{part}."
+
+
+def print_account(console: "Console", account: InputAccount | None, info: "TraceInfo") -> None:
+    """What was read and how it was turned into tokens."""
+    if account is not None:
+        formats = ", ".join(dict.fromkeys(account.formats.values()))
+        skipped = sum(account.skipped.values())
+        line = f"{count(account.records)} records ({plain(formats)}): {count(account.requests)} requests"
+        if account.merged:
+            line += f", {count(account.merged)} merged into others"
+        if skipped:
+            reasons = ", ".join(f"{count(n)} {plain(reason)}" for reason, n in account.skipped.items())
+            line += f", {count(skipped)} skipped: {reasons}"
+        console.print(line, style="dim")
+        for example in account.examples:
+            console.print(f"  skipped {plain(example)}", style="dim")
+    console.print(f"Tokens: {plain(info.tokenizer)} ({plain(info.tokenizer_note)}).", style="dim")
+    console.print(f"Order: {plain(info.rendering)}.", style="dim")
+    shared = ", ".join(info.namespace_fields)
+    console.print(f"Sharing: {'requests that agree in ' + plain(shared) if shared else 'all'}.", style="dim")
+    for note in account.notes if account is not None else info.notes:
+        console.print(f"Note: {plain(note)}.", style="dim")
+
+
+def print_reuse(
+    console: "Console", reuse: Reuse, advice: Sequence[str], account: InputAccount | None, info: "TraceInfo"
+) -> None:
+    """The whole report on a terminal."""
+    from rich.table import Table
+
+    console.print(verdict(reuse), style="bold")
+    for number, line in enumerate(advice, 1):
+        console.print(f"  {number}. {plain(line)}")
+    console.print()
+    print_account(console, account, info)
+
+    figures = Table(title="Reuse", title_justify="left", show_header=False, box=None, pad_edge=False)
+    figures.add_column()
+    figures.add_column(justify="right")
+    figures.add_column(style="dim")
+    content = reuse.requests - reuse.requests_without_content
+    figures.add_row("requests", count(reuse.requests), "")
+    if reuse.requests_without_content:
+        figures.add_row("  without content", count(reuse.requests_without_content), "usage figures only")
+    figures.add_row("prompt tokens", count(reuse.prompt_tokens), "")
+    figures.add_row("output tokens", count(reuse.output_tokens), _unknown(reuse.output_unknown))
+    figures.add_row("reusable tokens", count(reuse.reusable_tokens), percent(reuse.reusable_token_ratio, 2))
+    for block in reuse.blocks:
+        figures.add_row(
+            f"  in blocks of {block.block_size}", count(block.reusable_tokens), percent(block.ratio, 2)
+        )
+    figures.add_row("request hit ratio", percent(reuse.request_hit_ratio), f"of {count(content)} requests")
+    console.print()
+    console.print(figures)
+
+    console.print()
+    console.print(_classes(reuse))
+    _print_spread(console, reuse)
+    if reuse.hottest:
+        console.print()
+        console.print(_hottest(reuse))
+    for label, rows in reuse.groups.items():
+        if len(rows) > 1:
+            console.print()
+            console.print(_group(label, rows))
+    _print_logged(console, reuse)
+
+
+def _unknown(rows: int) -> str:
+    return f"not known for {count(rows)} requests" if rows else ""
+
+
+def _classes(reuse: Reuse) -> "object":
+    from rich.table import Table
+
+    table = Table(title="Where every prompt token belongs", title_justify="left", box=None, pad_edge=False)
+    table.add_column("class")
+    table.add_column("tokens", justify="right")
+    table.add_column("share", justify="right")
+    inferred = " (conversations inferred)" if reuse.conversations_inferred else ""
+    for label, tokens in (
+        (f"reusable in the same conversation{inferred}", reuse.classes.same_conversation),
+        ("reusable across conversations", reuse.classes.across_conversations),
+        ("seen before but not reachable", reuse.classes.seen_elsewhere),
+        ("new", reuse.classes.new),
+    ):
+        share = tokens / reuse.prompt_tokens if tokens is not None and reuse.prompt_tokens else None
+        table.add_row(label, count(tokens), percent(share))
+    return table
+
+
+def _print_spread(console: "Console", reuse: Reuse) -> None:
+    if reuse.prefix_length is not None:
+        q = reuse.prefix_length
+        console.print(
+            f"\nReusable prefix of a request: p50 {q.p50:,.0f}, p90 {q.p90:,.0f}, p99 {q.p99:,.0f}, "
+            f"longest {q.largest:,.0f} tokens."
+        )
+    if reuse.reuse_interval_s is not None:
+        q = reuse.reuse_interval_s
+        console.print(
+            f"Time until tokens come back: p50 {duration(q.p50)}, p90 {duration(q.p90)}, "
+            f"p99 {duration(q.p99)}, longest {duration(q.largest)}."
+        )
+
+
+def _hottest(reuse: Reuse) -> "object":
+    from rich.table import Table
+
+    table = Table(title="Hottest prefixes", title_justify="left", box=None, pad_edge=False)
+    for name, justify in (
+        ("tokens", "right"),
+        ("requests", "right"),
+        ("spares", "right"),
+        ("ends in", "left"),
+        ("first seen in", "left"),
+    ):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for prefix in reuse.hottest:
+        table.add_row(
+            count(prefix.tokens),
+            count(prefix.requests),
+            count(prefix.saved_tokens),
+            plain(prefix.path or "-"),
+            plain(prefix.first_request),
+        )
+    return table
+
+
+def _group(label: str, rows: Sequence[object]) -> "object":
+    from rich.table import Table
+
+    from analyzers.reuse import GroupReuse
+
+    table = Table(title=f"By {plain(label)}", title_justify="left", box=None, pad_edge=False)
+    table.add_column(label)
+    for name in ("requests", "prompt tokens", "reusable", "log shows"):
+        table.add_column(name, justify="right")
+    for row in rows[:_ROWS_OF_A_GROUP]:
+        assert isinstance(row, GroupReuse)
+        table.add_row(
+            plain(row.label),
+            count(row.requests),
+            count(row.prompt_tokens),
+            percent(row.ratio),
+            percent(row.logged_read_ratio),
+        )
+    if len(rows) > _ROWS_OF_A_GROUP:
+        table.add_row(f"… {len(rows) - _ROWS_OF_A_GROUP} more", "", "", "", "")
+    return table
+
+
+def _print_logged(console: "Console", reuse: Reuse) -> None:
+    logged = reuse.logged
+    if logged.known_rows:
+        line = (
+            f"\nThe log states cache reads in {count(logged.known_rows)} of {count(reuse.requests)} requests: "
+            f"{count(logged.read_tokens)} of {count(logged.prompt_tokens)} tokens ({percent(logged.read_ratio)})"
+        )
+        if logged.share_of_possible is not None:
+            line += f"; possible on these rows {percent(logged.ceiling_ratio)}, so {percent(logged.share_of_possible)} of it was had"
+        console.print(line + ".")
+    if reuse.count_error is not None:
+        error = reuse.count_error
+        console.print(
+            f"Token counts: {count(error.rows)} rows state their prompt tokens, {error.scale:.3f} times ours in all; "
+            f"after scaling, a row is off by {percent(error.median_error)} in the middle, "
+            f"{percent(error.p90_error)} for the worst tenth.",
+            style="dim",
+        )

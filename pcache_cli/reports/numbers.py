@@ -1,0 +1,27 @@
+"""How figures are written for people."""
+
+
+def percent(ratio: float | None, digits: int = 1) -> str:
+    """`0.6512` as `65.1 %`; "unknown" for None."""
+    return "unknown" if ratio is None else f"{100 * ratio:.{digits}f} %"
+
+
+def count(value: int | None) -> str:
+    """Digits in groups of three; "unknown" for None."""
+    return "unknown" if value is None else f"{value:,}"
+
+
+def short_count(value: float) -> str:
+    """`61194628` as `61.2M`."""
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= limit:
+            return f"{value / (1e3 if unit == 'k' else limit):.1f}{unit}"
+    return f"{value:,.0f}"
+
+
+def duration(seconds: float) -> str:
+    """`90` as `1.5 min`."""
+    for limit, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= limit:
+            return f"{seconds / limit:.1f} {unit}"
+    return f"{seconds:.3g} s"
