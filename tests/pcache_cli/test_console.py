@@ -1,0 +1,34 @@
+"""Text from logs is data: nothing in it acts on a terminal."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from pcache_cli import console
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("[bold]loud[/bold]", "[bold]loud[/bold]"),
+        ("a\nb\rc", "a\\nb\\rc"),
+        ("\u202eevil", "\\u202eevil"),
+        ("grün 漢字", "grün 漢字"),
+    ],
+)
+def test_control_characters_and_markup_are_shown_not_obeyed(text: str, shown: str) -> None:
+    out = io.StringIO()
+    Console(file=out, force_terminal=False, highlight=False).print(console.plain(text))
+    assert out.getvalue() == shown + "\n"
+
+
+def test_a_number_that_is_not_finite_is_no_json() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        console.print_json({"x": float("nan")})
+
+
+def test_json_keeps_the_order_of_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    console.print_json({"b": 1, "a": "ü"})
+    assert capsys.readouterr().out == '{\n  "b": 1,\n  "a": "ü"\n}\n'
