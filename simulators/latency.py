@@ -243,8 +243,10 @@ class Calibration:
         )
         if inside and tier != RESIDENT:
             kept = self.tier(tier)
-            sizes = self.kv_bytes(cached) * kept.stored_bytes_ratio
-            inside = bool(np.all(sizes <= kept.restore.largest_bytes))
+            sizes = self.kv_bytes(cached[cached > 0]) * kept.stored_bytes_ratio
+            # The smallest file or message has a header besides the KV.
+            low, high = 0.5 * kept.restore.smallest_bytes, kept.restore.largest_bytes
+            inside = bool(np.all((low <= sizes) & (sizes <= high)))
         return "measured" if inside else "projected"
 
     def for_causal_kernel(self) -> "Calibration":

@@ -1,0 +1,285 @@
+"""The whole probe: verify, prefill, restore, fit, in the time budget, keeping what was measured whatever happens."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from analyzers.errors import CannotEvaluateError, PcacheError, UsageError
+from gpu_probe import machine
+from gpu_probe.fit import fit_copies, fit_prefill
+from gpu_probe.kv_file import fingerprint, read_kv, write_kv
+from gpu_probe.kv_image import KvImage
+from gpu_probe.memory import KvSize, kv_bytes
+from gpu_probe.models import LoadedModel, ModelRequest, load_model
+from gpu_probe.prefill import Sweep, affordable_length, plan_cells, run_rounds, start_sweep, warm_up
+from gpu_probe.restore import Restores, TierPlan, make_tiers, measure_lossy, measure_overlap, measure_tiers
+from gpu_probe.tiers.redis import connect
+from gpu_probe.verify import exam_ids, examine, failed, verify
+from simulators.calibration import Check, KvBytes, Machine, PrefillCell, Tier
+from simulators.latency import SCHEMA_VERSION, Calibration
+
+TRUSTED_HOLDOUT_ERROR = 0.10
+"""Median hold-out error above which a calibration is not to be trusted."""
+_NOISY_HALF_WIDTH = 0.20
+_SWEEP_SHARE = 0.7
+SHORTEST_GRID = 128
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ProbeOptions:
+    """What to probe. `budget_s` is for the whole run, from loading the model on; `longest` None chooses the
+    longest prompt by device (2048 on the host, 32768 on CUDA), and the budget may shorten it."""
+
+    request: ModelRequest
+    budget_s: float = 60.0
+    longest: int | None = None
+    threads: int = 1
+    redis_url: str | None = None
+    disk_folder: Path | None = None
+
+
+@dataclass
+class Partial:
+    """What a run has so far. `calibration` needs at least the prefill sweep; the cells are there before."""
+
+    sweep: Sweep | None = None
+    restores: Restores = field(default_factory=Restores)
+    checks: list[Check] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    kv: KvBytes | None = None
+    machine: Machine | None = None
+    complete: bool = False
+
+    def prefill_cells(self) -> list[PrefillCell]:
+        return self.sweep.results() if self.sweep is not None else []
+
+
+def run_probe(options: ProbeOptions, partial: Partial, progress: Progress = lambda _: None) -> Calibration:
+    """Run all stages and fit. `partial` is filled as they go: after any exception, `finish(partial)` gives the
+    calibration of what was measured. Raises UsageError, InputError or CannotEvaluateError."""
+    began = time.perf_counter()
+    deadline = began + options.budget_s
+    redis_client = connect(options.redis_url) if options.redis_url else None
+    with _one_sentence_errors(), _threads(options.threads), _scratch(options.disk_folder) as folder:
+        progress("loading the model")
+        loaded = load_model(options.request)
+        if options.longest is not None and options.longest < SHORTEST_GRID:
+            raise UsageError(f"--max-tokens: at least {SHORTEST_GRID} are needed to tell the costs apart")
+        ceilings = machine.measure_ceilings(loaded.device, loaded.dtype)
+        sweep = start_sweep(loaded, options.threads, options.request.seed)
+        partial.sweep = sweep
+        partial.machine = machine.describe_machine(loaded.device, options.threads, sweep.clock.name, ceilings)
+        progress("verifying restored KV")
+        ids = exam_ids(loaded, options.request.seed)
+        _verify(partial, loaded, ids, folder, options.request.seed)
+        progress("measuring prefill")
+        _measure_prefill(partial, options, sweep, deadline, progress)
+        progress("measuring restore")
+        plan = TierPlan(folder, redis_client, options.threads, machine.last_level_cache_bytes())
+        _measure_restore(partial, sweep, ids, plan, deadline, progress)
+        partial.complete = True
+        return finish(partial)
+
+
+def _verify(partial: Partial, loaded: LoadedModel, ids: torch.Tensor, folder: Path, seed: int) -> None:
+    path = folder / "exam.safetensors"
+
+    def through_a_file(image: KvImage) -> KvImage:
+        owner = fingerprint(loaded, torch.zeros(1))
+        write_kv(path, KvImage(image.layout, image.buffer.to("cpu")), owner)
+        back = read_kv(path, owner)
+        return KvImage(back.layout, back.buffer.to(image.buffer.device))
+
+    partial.checks += verify(loaded, through_a_file, ids, seed)
+    path.unlink(missing_ok=True)
+    for check in failed(partial.checks):
+        partial.warnings.append(
+            f"check failed: {check.name} (error {check.error}, allowed {check.tolerance})"
+        )
+
+
+def _measure_prefill(
+    partial: Partial, options: ProbeOptions, sweep: Sweep, deadline: float, progress: Progress
+) -> None:
+    loaded = sweep.loaded
+    longest = options.longest or (32768 if loaded.device.type == "cuda" else 2048)
+    limit = getattr(loaded.config, "max_position_embeddings", None)
+    longest = min(longest, limit) if isinstance(limit, int) else longest
+    sweep_time = (deadline - time.perf_counter()) * _SWEEP_SHARE
+    affordable = affordable_length(sweep, longest, sweep_time)
+    if affordable < longest // 2 + 1:
+        partial.warnings.append(
+            f"the budget reached {affordable} tokens, not {longest}; give a larger --budget for longer prompts"
+        )
+    if affordable < SHORTEST_GRID:
+        raise CannotEvaluateError(
+            f"{loaded.card.name} is too slow here: {options.budget_s:.0f} s are not enough for prompts of "
+            f"{SHORTEST_GRID} tokens; give a larger --budget"
+        )
+    warm_up(sweep, plan_cells(affordable))
+    partial.kv = _kv_bytes(partial, sweep)
+    until = time.perf_counter() + _SWEEP_SHARE * (deadline - time.perf_counter())
+    run_rounds(
+        sweep,
+        until,
+        lambda rounds, widest: progress(f"measuring prefill: round {rounds}, widest ±{widest:.0%}"),
+        options.request.seed,
+    )
+
+
+def _kv_bytes(partial: Partial, sweep: Sweep) -> KvBytes:
+    sizes = [KvSize(tokens, image.layout) for tokens, image in sweep.prefixes.items()]
+    try:
+        return kv_bytes(sizes, sweep.loaded.config)
+    except ValueError as problem:
+        raise CannotEvaluateError(f"{sweep.loaded.card.name}: {problem}") from problem
+
+
+def _measure_restore(
+    partial: Partial, sweep: Sweep, ids: torch.Tensor, plan: TierPlan, deadline: float, progress: Progress
+) -> None:
+    loaded, found = sweep.loaded, partial.restores
+    owner = fingerprint(loaded, torch.zeros(1))
+    longest = max(sweep.prefixes)
+    try:
+        measure_overlap(
+            found, loaded, sweep.prefixes[longest], longest, [16, max(17, longest // 16)], sweep.generator
+        )
+    except CannotEvaluateError as problem:
+        partial.warnings.append(f"no overlapped restore: {problem}")
+    largest = max(image.buffer.numel() for image in sweep.prefixes.values())
+    tiers = make_tiers(loaded, plan, owner, largest)
+    measure_lossy(found, loaded, examine(loaded, ids), tiers)
+    if machine.lies_in_memory(plan.folder):
+        partial.warnings.append(
+            f"{plan.folder.parent} lies in memory, so the disk tiers measured no disk; name one with --disk"
+        )
+    measure_tiers(
+        found,
+        loaded,
+        sweep.prefixes,
+        tiers,
+        plan,
+        deadline,
+        lambda name: progress(f"measuring restore: {name}"),
+    )
+
+
+def finish(partial: Partial) -> Calibration:
+    """The calibration of what was measured. Raises CannotEvaluateError when that is too little to fit."""
+    sweep = partial.sweep
+    if sweep is None or partial.machine is None or partial.kv is None:
+        raise CannotEvaluateError("the probe ended before prefill was measured")
+    cells = sweep.results()
+    fitted = fit_prefill(cells, sweep.loaded.card.geometry, sweep.loaded.kernel)
+    warnings = [*partial.warnings, *partial.restores.failures]
+    noisy = sweep.contended and sweep.widest() > _NOISY_HALF_WIDTH
+    if noisy:
+        warnings.append(
+            f"the machine was too busy to trust the times (wall time {sweep.noise():.1f} × CPU time, "
+            f"samples spread ±{sweep.widest():.0%}); run again on an idle one"
+        )
+    if fitted.holdout.median > TRUSTED_HOLDOUT_ERROR:
+        warnings.append(
+            f"the model of prefill time misses unseen cells by {fitted.holdout.median:.0%} (median); "
+            "do not trust it"
+        )
+    if partial.kv.formula_agrees is False:
+        warnings.append(
+            "the counted bytes of KV a token are not those of the formula; the counted ones are used"
+        )
+    checks = [*partial.checks, *partial.restores.checks]
+    peaks = [cell.peak_bytes for cell in cells if cell.peak_bytes is not None]
+    return Calibration(
+        schema_version=SCHEMA_VERSION,
+        format="pcache-calibration",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        complete=partial.complete,
+        trusted=not noisy and fitted.holdout.median <= TRUSTED_HOLDOUT_ERROR and not failed(checks),
+        machine=replace(partial.machine, noise=sweep.noise()),
+        versions=machine.versions(),
+        model=sweep.loaded.card,
+        kv=partial.kv,
+        prefill=fitted,
+        tiers=_fit_tiers(partial.restores, sweep),
+        prefill_cells=cells,
+        copy_cells=partial.restores.cells,
+        overlap_cells=partial.restores.overlaps,
+        checks=checks,
+        warnings=warnings,
+        peak_memory_bytes=max(peaks, default=None),
+    )
+
+
+def _fit_tiers(found: Restores, sweep: Sweep) -> list[Tier]:
+    tiers = []
+    for name in dict.fromkeys(cell.tier for cell in found.cells):
+        lines: dict[str, Any] = {}
+        for direction in ("restore", "store"):
+            cells = [cell for cell in found.cells if (cell.tier, cell.direction) == (name, direction)]
+            if len({cell.size for cell in cells}) >= 2:
+                lines[direction] = fit_copies(cells)
+        if "restore" in lines:
+            tiers.append(
+                Tier(
+                    name=name,
+                    restore=lines["restore"],
+                    store=lines.get("store"),
+                    stored_bytes_ratio=found.stored_ratio[name],
+                    logit_error=found.logit_errors.get(name, 0.0),
+                )
+            )
+    return tiers
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    tf32 = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+
+
+@contextmanager
+def _scratch(folder: Path | None) -> Iterator[Path]:
+    """A folder for the disk tier that is gone afterwards, however the run ends."""
+    try:
+        path = Path(tempfile.mkdtemp(prefix="pcache-probe-", dir=folder))
+    except OSError as problem:
+        raise UsageError(f"--disk {folder}: cannot write there ({problem.strerror})") from problem
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _one_sentence_errors() -> Iterator[None]:
+    """Out of memory, whatever torch calls it, as a sentence."""
+    try:
+        yield
+    except PcacheError:
+        raise
+    except (torch.OutOfMemoryError, MemoryError) as problem:
+        raise CannotEvaluateError(_OUT_OF_MEMORY) from problem
+    except RuntimeError as problem:
+        if "can't allocate memory" not in str(problem):
+            raise
+        raise CannotEvaluateError(_OUT_OF_MEMORY) from problem
+
+
+_OUT_OF_MEMORY = "out of memory; take a smaller --model or --max-tokens, or --dtype bfloat16"

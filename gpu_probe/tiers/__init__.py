@@ -1,0 +1,1 @@
+"""Places where KV is kept: one file a place, each with the interface of `base.Tier`."""
