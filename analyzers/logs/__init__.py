@@ -2,11 +2,36 @@
 
 from collections.abc import Mapping, Sequence
 
+from analyzers.logs.anthropic import Anthropic
+from analyzers.logs.anthropic_batch import AnthropicBatch
+from analyzers.logs.bedrock import BedrockConverse
+from analyzers.logs.bedrock_log import BedrockInvocationLog
+from analyzers.logs.gemini import Gemini
+from analyzers.logs.har import HAR
+from analyzers.logs.litellm import LiteLLM
+from analyzers.logs.openai_batch import OpenAIBatch
+from analyzers.logs.openai_chat import OpenAIChat
+from analyzers.logs.openai_responses import OpenAIResponses
 from analyzers.logs.reader import Reader
 from analyzers.logs.reading import read
+from analyzers.logs.usage_rows import UsageRows
+from analyzers.logs.vcr import VCR
 from analyzers.request import Log
 
-FORMATS: tuple[type[Reader], ...] = ()
+FORMATS: tuple[type[Reader], ...] = (
+    VCR,
+    HAR,
+    LiteLLM,
+    OpenAIBatch,
+    AnthropicBatch,
+    BedrockInvocationLog,
+    BedrockConverse,
+    Gemini,
+    OpenAIResponses,
+    Anthropic,
+    OpenAIChat,
+    UsageRows,
+)
 """Every format, the surer ones first: of equal scores the first wins."""
 
 

@@ -45,12 +45,11 @@ class Source:
     def open(self) -> Iterator[BufferedReader]:
         """The bytes as stored. Raises InputError if the file cannot be opened. Leaves standard input open."""
         if self.path is None:
-            stdin = sys.stdin.buffer
-            buffered = isinstance(stdin, BufferedReader)
-            yield cast(BufferedReader, stdin) if buffered else BufferedReader(cast(RawIOBase, stdin))
+            stdin: object = sys.stdin.buffer
+            yield stdin if isinstance(stdin, BufferedReader) else BufferedReader(cast(RawIOBase, stdin))
             return
         try:
-            stored = self.path.open("rb", buffering=1 << 20)
+            stored = cast(BufferedReader, self.path.open("rb", buffering=1 << 20))
         except OSError as error:
             raise InputError(f"{self.name} cannot be opened: {error.strerror}.") from error
         with stored:

@@ -42,7 +42,10 @@ class NotThisFormatError(Exception):
 
 
 NOT_A_CALL = "not a model call"
-"""The reason of records that are in order but are no model call; `--strict` does not stop at them."""
+FAILED_CALL = "failed call"
+GATEWAY_CACHE = "answered from a response cache"
+IN_ORDER = frozenset({NOT_A_CALL, FAILED_CALL, GATEWAY_CACHE})
+"""The reasons of records that are in order but ran no prompt through a model; `--strict` passes over them."""
 
 
 class Reader(ABC):

@@ -8,7 +8,7 @@ import msgspec
 from analyzers.errors import InputError, PcacheError, UsageError
 from analyzers.logs.detect import SAMPLE, detect, unknown_format
 from analyzers.logs.inputs import Source, find_sources
-from analyzers.logs.reader import NOT_A_CALL, NotThisFormatError, Reader, Record
+from analyzers.logs.reader import IN_ORDER, NotThisFormatError, Reader, Record
 from analyzers.logs.records import NOT_JSON, NOT_UTF8, mend, read_records
 from analyzers.request import Log
 
@@ -163,7 +163,7 @@ class _Reading:
         if not self.strict:
             return
         for example in self.log.examples:
-            if example.reason != NOT_A_CALL:
+            if example.reason not in IN_ORDER:
                 detail = f" ({example.detail})" if example.detail else ""
                 raise InputError(f"{example.file}, line {example.line}: {example.reason}{detail}.")
 
