@@ -7,17 +7,21 @@ import numpy as np
 from analyzers.trace import Trace
 
 HOTTEST = 10
+_FRAME_TOKENS = 8
+"""A prefix that goes this little beyond a block ends with it: the rest is the next message's opening."""
 
 
 @dataclass(frozen=True)
 class HotPrefix:
-    """A prefix that many requests share. `tokens` long, ends inside or at the end of `path`."""
+    """A prefix of `tokens` tokens that `requests` requests share."""
 
     tokens: int
     requests: int
     saved_tokens: int
     """Tokens it spares that no hotter prefix of the list spares already."""
     path: str | None
+    """JSON path of the last block that the prefix holds whole; of the block it ends inside when `inside`."""
+    inside: bool
     namespace: str
     first_request: str
 
@@ -68,15 +72,16 @@ def _hot_prefix(trace: Trace, node: int, requests: int, saved: int) -> HotPrefix
     depth = int(trace.tree.depth_end[node])
     first = int(trace.tree.first_request[node])
     ends = trace.boundaries.of(first)
-    at = int(np.searchsorted(ends, depth))
-    path = None
-    if at < len(ends):
-        path = trace.paths[int(trace.boundary_paths.of(first)[at])]
+    whole = int(np.searchsorted(ends, depth, side="right")) - 1  # the last block that ends within the prefix
+    inside = whole < 0 or depth - int(ends[whole]) > _FRAME_TOKENS
+    block = whole + 1 if inside else whole
+    path = trace.paths[int(trace.boundary_paths.of(first)[block])] if 0 <= block < len(ends) else None
     return HotPrefix(
         tokens=depth,
         requests=requests,
         saved_tokens=saved,
         path=path,
+        inside=inside and path is not None,
         namespace=trace.info.namespaces[int(trace.requests.namespace[first])],
         first_request=trace.requests.request_id[first],
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from analyzers.hot_prefixes import HotPrefix
 from analyzers.reuse import Reuse
 from pcache_cli.console import plain
 from pcache_cli.reports.numbers import count, duration, percent
@@ -172,7 +173,7 @@ def _hottest(reuse: Reuse) -> "object":
         ("tokens", "right"),
         ("requests", "right"),
         ("spares", "right"),
-        ("ends in", "left"),
+        ("ends", "left"),
         ("first seen in", "left"),
     ):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
@@ -181,10 +182,16 @@ def _hottest(reuse: Reuse) -> "object":
             count(prefix.tokens),
             count(prefix.requests),
             count(prefix.saved_tokens),
-            plain(prefix.path or "-"),
+            _ending(prefix),
             plain(prefix.first_request),
         )
     return table
+
+
+def _ending(prefix: HotPrefix) -> str:
+    if prefix.path is None:
+        return "-"
+    return f"inside {plain(prefix.path)}" if prefix.inside else f"with {plain(prefix.path)}"
 
 
 def _group(label: str, rows: Sequence[object]) -> "object":
