@@ -1,6 +1,6 @@
 """The Jinja2 front end: a template's syntax tree as the ordered parts it prints."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jinja2 import nodes
 
@@ -35,9 +35,16 @@ _MOST_PARTS = 20_000
 
 
 def read_jinja(
-    path: str, text: str, files: JinjaFiles, *, chat: bool = False, filters: frozenset[str] = frozenset()
+    path: str,
+    text: str,
+    files: JinjaFiles,
+    *,
+    chat: bool = False,
+    filters: frozenset[str] = frozenset(),
+    macros: Mapping[str, Macro] = {},
 ) -> Source:
-    """The template's prompt, comments and problems. `filters` are the project's own filters.
+    """The template's prompt, comments and problems. `filters` are the project's own filters,
+    `macros` those that are known from elsewhere.
 
     A template that only defines macros gives no prompt: it is read where it is imported.
     """
@@ -45,7 +52,7 @@ def read_jinja(
         source = parse_jinja(path, text, chat)
     except JinjaSyntaxError as problem:
         return Source(path, text, problems=(Problem(path, problem.message, problem.line, problem.column),))
-    walk = Walk(files, source, filters, trail=(path,))
+    walk = Walk(files, source, filters, macros=dict(macros), trail=(path,))
     try:
         _template(walk)
     except RecursionError:

@@ -14,7 +14,7 @@ Names are resolved by the front end: a loop variable, a `set` variable or a Pyth
 the name of what it was computed from, and a value that is constant is a `Text`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -234,14 +234,19 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as read: its decoded text, its prompts and comments, and what could not be read of it."""
+    """A file as read: its decoded text, its prompts and comments, and what could not be read of it.
+
+    `text` has `\\n` line ends only; `windows_lines` of the `line_count` line ends of the file were others.
+    """
 
     path: str
     text: str
     prompts: tuple[Prompt, ...] = ()
     comments: tuple[Comment, ...] = ()
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[Problem, ...] = ()
     had_bom: bool = False
+    windows_lines: int = 0
+    line_count: int = 0
 
 
 class LineIndex:
