@@ -6,9 +6,12 @@ same ids wherever it stands. A part is rendered once and its rendering kept, how
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from analyzers.request import Request
+
+if TYPE_CHECKING:
+    from analyzers.tokenization import Tokenizer
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -90,3 +93,19 @@ class Rendering(Protocol):
         It ends with the token that closes the answer, which the model sampled last.
         """
         ...
+
+
+def make_rendering(chat_template: str | None, tokenizer: "Tokenizer | None") -> Rendering:
+    """The rendering asked for: a chat template by file, `"tokenizer"` for the one that lies beside the
+    tokenizer, None for the provider's own order.
+
+    `tokenizer` may be None only where nothing is to be tokenized. Raises UsageError for a template that is not
+    there and InputError for one that cannot be read.
+    """
+    if chat_template is None:
+        from analyzers.renderings.provider_order import ProviderOrder
+
+        return ProviderOrder(tokenizer)
+    from analyzers.renderings.chat_template import ChatTemplate
+
+    return ChatTemplate.load(chat_template, tokenizer)

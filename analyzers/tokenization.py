@@ -6,6 +6,7 @@ from `special_id`. What a tokenizer allows to encode once is in `memoisation`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -59,6 +60,8 @@ class Tokenizer:
     """The vocabulary's own special and added tokens, id by text."""
     byte_level: bool
     """Whether ids stand for bytes of the text."""
+    folder: Path | None
+    """Where the vocabulary lies, and perhaps a chat template."""
     _engine: Engine
     _splitter: SpecialSplitter
     _whole: HuggingFace | None
@@ -195,6 +198,7 @@ def _from_ranks(vocabulary: Vocabulary) -> Tokenizer:
         notes,
         specials,
         True,
+        vocabulary.folder,
         engine,
         SpecialSplitter([list(specials)]),
         None,
@@ -224,6 +228,7 @@ def _from_json(vocabulary: Vocabulary) -> Tokenizer:
         tuple(notes),
         {token.content: token.id for token in read_added_tokens(definition)},
         is_byte_level(definition),
+        vocabulary.folder,
         engine,
         splitter_of(definition),
         None if memoisation is Memoisation.EXACT else HuggingFace(vocabulary.data),

@@ -109,6 +109,10 @@ def memoisation_of(definition: dict[str, Any]) -> tuple[Memoisation, str | None]
                 Memoisation.WHOLE,
                 f"its token {token.content!r} is {' and '.join(flags)}, so what stands beside it counts",
             )
+    if _flat(definition.get("normalizer"), "normalizers"):
+        for token in read_added_tokens(definition):
+            if token.special and token.normalized:
+                return Memoisation.WHOLE, f"its token {token.content!r} is searched for in normalised text"
     steps = _flat(definition.get("pre_tokenizer"), "pretokenizers")
     if any(step.get("type") == "Metaspace" and step.get("prepend_scheme") == "first" for step in steps):
         return Memoisation.BEHIND_SENTINEL, "it treats the start of a prompt apart (Metaspace, first)"

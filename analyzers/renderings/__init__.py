@@ -1,0 +1,1 @@
+"""How requests of each dialect become the text a model reads."""
