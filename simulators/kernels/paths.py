@@ -97,3 +97,16 @@ def touch_runs(parent, depth_start, depth_end, leaf):  # type: ignore[no-untyped
             high -= 1
         offsets[request + 1] = count
     return offsets, last[:count].copy(), start[:count].copy(), end[:count].copy()
+
+
+@njit(cache=True)
+def common_depth(a, b, parent, depth_start, depth_end):  # type: ignore[no-untyped-def]
+    """Length of the common prefix of the paths that end in nodes a and b; 0 in different namespaces."""
+    while a >= 0 and b >= 0:
+        if a == b:
+            return np.int64(depth_end[a])
+        if depth_start[a] >= depth_start[b]:
+            a = parent[a]
+        else:
+            b = parent[b]
+    return np.int64(0)

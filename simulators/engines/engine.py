@@ -1,0 +1,85 @@
+"""What every engine model has in common: options as the engine names them, and hits per request."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from analyzers.errors import UsageError
+from analyzers.trace import Int64, RequestTable
+from simulators.blocks import CachedSequences
+
+EXACT = "bit for bit"
+BY_RULES = "by the rules, not verified against the engine"
+
+
+@dataclass(frozen=True)
+class EngineRun:
+    """Hit tokens of each request (int64) under one engine; requests are served one at a time, in time order.
+
+    `hit_unit` is the number of tokens in which hits come, `servable_tokens` (int64) what the same engine would
+    read if it never evicted. `duplicate_writes` counts blocks computed although a copy was cached (None where
+    the engine has no such thing).
+    """
+
+    engine: str
+    standing: str
+    rules: str
+    options: Mapping[str, float]
+    hit_unit: int
+    capacity_tokens: int | None
+    hit_tokens: Int64
+    servable_tokens: Int64
+    duplicate_writes: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine model: `options` maps each option it takes to its default, None for one that must be given.
+
+    `rules` says in one paragraph what is modelled and where that was read; `standing` is EXACT or BY_RULES.
+    """
+
+    name: str
+    standing: str
+    rules: str
+    options: Mapping[str, float | None]
+    replay: Callable[["Engine", CachedSequences, RequestTable, Mapping[str, float]], EngineRun]
+
+
+def settle_options(
+    engine: Engine, given: Mapping[str, float], others: Mapping[str, list[str]]
+) -> dict[str, float]:
+    """The options given plus the defaults of the rest.
+
+    `others` says which engines take an option, for the message. Raises UsageError for an option of another
+    engine, one that is missing, or a value below what makes sense.
+    """
+    for name in given:
+        if name not in engine.options:
+            owners = ", ".join(others.get(name, [])) or "no engine"
+            takes = ", ".join(f"--{option}" for option in engine.options)
+            raise UsageError(f"--{name} is an option of {owners}; {engine.name} takes {takes}")
+    settled = {}
+    for name, default in engine.options.items():
+        value = given.get(name, default)
+        if value is None:
+            raise UsageError(f"engine {engine.name} needs --{name}")
+        settled[name] = value
+    return settled
+
+
+def check_room(
+    engine: Engine, sequences: CachedSequences, requests: RequestTable, size: int, blocks: int, what: str
+) -> None:
+    """Raises UsageError when the largest request does not fit into `blocks` units of `size` tokens."""
+    from simulators.sweep import least_blocks
+
+    least = least_blocks(sequences, size)
+    if blocks < least:
+        import numpy as np
+
+        largest = int(np.argmax(sequences.total_tokens))
+        raise UsageError(
+            f"{engine.name} with {what} cannot run request '{requests.request_id[largest]}' of "
+            f"{int(sequences.total_tokens[largest]):,} tokens, which needs {least:,} blocks of {size}"
+        )
