@@ -74,15 +74,8 @@ def tokenize_parts(rendered: RenderedRequests, tokenizer: "Tokenizer | None") ->
     )
     place = np.zeros(segments[-1].number + 1, np.int64)
     place[[s.number for s in segments]] = np.arange(len(segments))
-    texts = [s.text for s in segments if not s.special]
-    ids, offsets = tokenizer.encode_batch(texts)
-    specials = np.array([tokenizer.special_id(s.text) for s in segments if s.special], np.uint32)
-    source = np.concatenate([ids, specials])
-    is_special = np.array([s.special for s in segments], bool)
-    begin = np.empty(len(segments), np.int64)
-    size = np.ones(len(segments), np.int64)
-    begin[~is_special], size[~is_special] = offsets[:-1], np.diff(offsets)
-    begin[is_special] = len(ids) + np.arange(len(specials))
+    source, offsets = tokenizer.encode_segments(segments)
+    begin, size = offsets[:-1], np.diff(offsets)
 
     counts = np.array([len(p.segments) for p in rendered.parts], np.int64)
     flat = place[

@@ -77,6 +77,8 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
     rendering, tokenizer, note = _rendering_and_tokenizer(requests, options)
     rendered = render_requests(requests, rendering)
     tokens = tokenize_parts(rendered, tokenizer)
+    for text in (*rendering.notes, *(tokenizer.notes if tokenizer is not None else ())):
+        log.note(text)
     prompts = prompt_runs(requests, rendered, tokens)
     fields = options.namespace if options.namespace is not None else default_namespace(requests)
     namespace, labels = number_namespaces(requests, fields)
