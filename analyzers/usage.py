@@ -12,6 +12,7 @@ objects of LiteLLM, LangChain, the Vercel AI SDK, inspect_ai and Codex as seen i
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final
 
 UNSTATED_TTL: Final = 0
@@ -187,9 +188,7 @@ def _counters(
     for key, value in raw.items():
         if not isinstance(key, str):
             continue
-        for prefix in _PREFIXES:
-            key = key.removeprefix(prefix)
-        name = path + key.replace("_", "").lower()
+        name = path + _plain_name(key)
         if isinstance(value, Mapping):
             yield from _counters(f"{name}.", value, problems, texts)
         elif isinstance(value, int) and not isinstance(value, bool):
@@ -200,6 +199,13 @@ def _counters(
             texts[name] = value
             if name in _PROMPT or name in _READ or name in _WRITTEN or name in _OUTPUT:
                 problems.append(f"{key} is text, not a number")
+
+
+@lru_cache(maxsize=4096)
+def _plain_name(key: str) -> str:
+    for prefix in _PREFIXES:
+        key = key.removeprefix(prefix)
+    return key.replace("_", "").lower()
 
 
 def _first(counters: Mapping[str, int], names: tuple[str, ...]) -> tuple[str | None, int | None]:

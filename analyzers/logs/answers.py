@@ -48,6 +48,7 @@ class _Response(Struct):
     output: Field = UNSET
     candidates: Field = UNSET
     message: Field = UNSET
+    text: Field = UNSET
     created: Any = None
     created_at: Any = None
     create_time: Any = field(name="createTime", default=None)
@@ -120,13 +121,14 @@ def usage_of(counters: Mapping[str, Any] | None, tier: Any = None) -> Usage | No
     if isinstance(tier, str) and "service_tier" not in counters:
         counters = {**counters, "service_tier": tier}
     usage = normalise_usage(counters)
-    if not _huge(usage.prompt_tokens, usage.read_tokens, usage.written_tokens, usage.output_tokens):
+    counts = (usage.prompt_tokens, usage.read_tokens, usage.written_tokens, usage.output_tokens)
+    if max(map(_size, counts)) < LARGEST_COUNT:
         return usage
     return replace(
         usage,
         prompt_tokens=_kept(usage.prompt_tokens),
         read_tokens=_kept(usage.read_tokens),
-        written=None if _huge(usage.written_tokens) else usage.written,
+        written=usage.written if _size(usage.written_tokens) < LARGEST_COUNT else None,
         output_tokens=_kept(usage.output_tokens),
         problems=(*usage.problems, "a counter is far beyond any number of tokens and was left out"),
     )
@@ -177,12 +179,12 @@ def _output(response: _Response) -> bytes | None:
     output = sent(response.output)
     if output is not None and output[:1] == b"{":
         return sent(_OUTPUT.decode(Raw(output)).message)
-    return output or sent(response.content) or sent(response.message)
+    return output or sent(response.content) or sent(response.message) or sent(response.text)
 
 
-def _huge(*counts: int | None) -> bool:
-    return any(count is not None and abs(count) >= LARGEST_COUNT for count in counts)
+def _size(count: int | None) -> int:
+    return abs(count) if count else 0
 
 
 def _kept(count: int | None) -> int | None:
-    return None if _huge(count) else count
+    return count if _size(count) < LARGEST_COUNT else None

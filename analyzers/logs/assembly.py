@@ -1,6 +1,6 @@
 """From a body to its parts, in the order in which the provider renders them, and its cache-key parameters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -89,6 +89,14 @@ class _ToolConfig(Struct, rename="camel"):
     tool_choice: Field = UNSET
 
 
+class _CohereTurn(Struct):
+    role: str
+    message: Field = UNSET
+
+
+_COHERE_TURNS = msgspec.json.Decoder(list[_CohereTurn])
+
+
 class Assembler:
     """Turns bodies into interned parts and parameters."""
 
@@ -148,7 +156,10 @@ class Assembler:
                 parameters.append(("response_format", response_format))
         self._add(chat, PartKind.TOOLS, body.tools, parts)
         self._add(chat, PartKind.TOOLS, body.functions, parts)
-        self._add_messages(chat, body, parts)
+        if body.message is UNSET:
+            self._add_messages(chat, body, parts)
+        else:
+            parts.extend(map(self._messages[chat], _cohere_messages(body)))
 
     def openai_responses(self, body: Body, parts: list[Part], parameters: list[tuple[str, bytes]]) -> None:
         """Schema, tools, instructions, input items."""
@@ -208,6 +219,18 @@ class Assembler:
         if raw is not None and raw[:1] == b'"':
             prompt: str = msgspec.json.decode(raw)
             parts.append(self._intern[Dialect.TEXT, PartKind.TEXT](prompt.encode()))
+
+
+def _cohere_messages(body: Body) -> Iterator[bytes]:
+    """Preamble, history and message of Cohere's first chat API as chat messages."""
+    preamble, history, message = sent(body.preamble), sent(body.chat_history), sent(body.message)
+    if preamble is not None:
+        yield b'{"role":"system","content":%s}' % preamble
+    for turn in _COHERE_TURNS.decode(history) if history is not None else []:
+        role = b"user" if turn.role.lower() == "user" else b"assistant"
+        yield b'{"role":"%s","content":%s}' % (role, sent(turn.message) or b'""')
+    if message is not None:
+        yield b'{"role":"user","content":%s}' % message
 
 
 def _add_parameter(path: str, value: Field, parameters: list[tuple[str, bytes]]) -> None:

@@ -43,6 +43,10 @@ class Body(Struct):
     anthropic_version: Field = UNSET
     # Text completion
     prompt: Field = UNSET
+    # Cohere's first chat API
+    message: Field = UNSET
+    preamble: Field = UNSET
+    chat_history: Field = UNSET
     # Parameters
     response_format: Field = UNSET
     output_format: Field = UNSET

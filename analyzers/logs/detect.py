@@ -28,7 +28,10 @@ def detect(raws: Sequence[bytes], formats: Sequence[type[Reader]]) -> type[Reade
 
 def unknown_format(file: str, raws: Sequence[bytes], formats: Sequence[type[Reader]]) -> str:
     """The sentence for a file that no format matches: what it holds, what was tried, what is nearest."""
-    keys = {key for record in _decoded(raws) if isinstance(record, dict) for key in record}
+    records = _decoded(raws)
+    if not records:
+        return f"{file} is no log: it is neither JSON nor YAML, CSV or Parquet, or is damaged from its start."
+    keys = {key for record in records if isinstance(record, dict) for key in record}
     tried = ", ".join(reader.name for reader in formats)
     said = f"{file} is in no known log format"
     if keys:

@@ -11,7 +11,8 @@ from analyzers.request import Dialect
 
 _CALL_PATHS: Final = (
     ("/chat/completions", Dialect.OPENAI_CHAT),
-    ("/v2/chat", Dialect.OPENAI_CHAT),
+    ("/v2/chat", Dialect.OPENAI_CHAT),  # Cohere, as the next
+    ("/v1/chat", Dialect.OPENAI_CHAT),
     ("/responses", Dialect.OPENAI_RESPONSES),
     ("/messages", Dialect.ANTHROPIC),
     (":rawPredict", Dialect.ANTHROPIC),
@@ -107,7 +108,7 @@ def provider_of(url: str | None, dialect: Dialect, model: str | None, body: Body
         host = url.split("//", 1)[-1].split("/", 1)[0]
         for part, provider in _HOSTS:
             if part in host:
-                return provider
+                return "google-claude" if provider == "vertex" and dialect is Dialect.ANTHROPIC else provider
         return None
     if body.anthropic_version is not UNSET and b"bedrock" in bytes(body.anthropic_version):
         return "bedrock"

@@ -1,7 +1,7 @@
 """All inputs through the reader of their format into one log, with every record accounted for."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 
 import msgspec
 
@@ -15,6 +15,7 @@ from analyzers.request import Log
 UNKNOWN = "unknown format"
 MENDED = "Lone surrogates were read as U+FFFD and NaN as null."
 _MAPPED_FORMAT = "prompts"
+_MOST_LOOKED_AT = 256
 
 
 def read(
@@ -64,6 +65,7 @@ class _Reading:
         self.strict = strict
         self.readers: dict[type[Reader], Reader] = {}
         self.problems: list[PcacheError] = []
+        self.empty: list[str] = []
 
     def file(self, source: Source) -> None:
         """Read one file. A file that was not named by the user may turn out to be no log."""
@@ -80,6 +82,8 @@ class _Reading:
         """End all readers; raise the reason if no file gave a request; check the account."""
         for reader in self.readers.values():
             reader.end_of_input()
+        for name in self.empty:
+            self.log.note(f"{name} is empty.")
         self._stop_if_strict()
         log = self.log
         accounted = len(log.requests) + log.merged + sum(log.skipped.values())
@@ -89,15 +93,16 @@ class _Reading:
         if self.problems:
             raise self.problems[0]
         if not log.records:
-            raise InputError("The input is empty: there is no record in it.")
+            raise InputError(f"{', '.join(self.empty)}: there is no record in it, it is empty.")
         first = log.examples[0] if log.examples else None
         where = f": {first.file}, line {first.line}: {first.reason}. {first.detail}".rstrip() if first else ""
         raise InputError(f"None of the {log.records} records is a model call{where}")
 
     def _read_file(self, source: Source) -> None:
         records = self._good_records(source)
-        sample = list(islice(records, SAMPLE))
+        sample = _first_records(records)
         if not sample:
+            self.empty.append(source.name)
             return
         raws = [record.raw for record in sample]
         best = self.forced or detect(raws, self.formats)
@@ -147,11 +152,18 @@ class _Reading:
         if other is not None:
             try:
                 self._reader(other).read(record)
+                self._also(record.file, other.name)
                 return
             except (NotThisFormatError, msgspec.DecodeError, RecursionError) as again:
                 error = again
         reason, detail = _why(error)
         log.skip(record.file, record.line, reason, detail)
+
+    def _also(self, file: str, format: str) -> None:
+        """A file holds records of a second format."""
+        names = self.log.formats.get(file, "").split(" + ")
+        if format not in names:
+            self.log.formats[file] = " + ".join([*names, format])
 
     def _reader(self, kind: type[Reader]) -> Reader:
         reader = self.readers.get(kind)
@@ -166,6 +178,18 @@ class _Reading:
             if example.reason not in IN_ORDER:
                 detail = f" ({example.detail})" if example.detail else ""
                 raise InputError(f"{example.file}, line {example.line}: {example.reason}{detail}.")
+
+
+def _first_records(records: Iterator[Record]) -> list[Record]:
+    """Records until enough of them look like JSON objects to tell a format by."""
+    first: list[Record] = []
+    objects = 0
+    for record in records:
+        first.append(record)
+        objects += record.raw[:1] == b"{"
+        if objects == SAMPLE or len(first) == _MOST_LOOKED_AT:
+            break
+    return first
 
 
 def _why(error: Exception) -> tuple[str, str]:

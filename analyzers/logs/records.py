@@ -36,28 +36,36 @@ def read_records(source: Source, log: Log) -> Iterator[Record]:
     """
     with source.open() as stored:
         stream = expand(source.name, stored)
-        head = _peek(stream)
-        if head[:4] == b"PAR1" or head[:4] == b"PK\x03\x04":
-            from analyzers.logs.containers import read_parquet, read_zip
+        try:
+            yield from _records_of(source.name, stream, log)
+        except CutOffError as error:
+            log.records += 1
+            log.skip(source.name, 1, CUT_OFF, str(error))
 
-            yield from (read_parquet if head[:4] == b"PAR1" else read_zip)(source.name, stream)
-            return
-        _check_encoding(source.name, head)
-        if head.startswith(b"\xef\xbb\xbf"):
-            stream.read(3)
-            head = head[3:]
-        start = head.lstrip()
-        if start[:1] in (b"{", b"["):
-            yield from _read_json(source.name, stream, log)
-            return
-        from analyzers.logs.tables import looks_like_table, read_table, read_yaml
 
-        if looks_like_table(source.name, head):
-            yield from read_table(source.name, stream, log)
-        elif source.name.lower().removesuffix(".gz").endswith((".yaml", ".yml")) or _is_yaml(start):
-            yield from read_yaml(source.name, stream)
-        else:
-            yield from _read_json(source.name, stream, log)
+def _records_of(name: str, stream: io.BufferedReader, log: Log) -> Iterator[Record]:
+    head = _peek(stream)
+    if head[:4] == b"PAR1" or head[:4] == b"PK\x03\x04":
+        from analyzers.logs.containers import read_parquet, read_zip
+
+        yield from (read_parquet if head[:4] == b"PAR1" else read_zip)(name, stream)
+        return
+    _check_encoding(name, head)
+    if head.startswith(b"\xef\xbb\xbf"):
+        stream.read(3)
+        head = head[3:]
+    start = head.lstrip()
+    if start[:1] in (b"{", b"["):
+        yield from _read_json(name, stream, log)
+        return
+    from analyzers.logs.tables import looks_like_table, read_table, read_yaml
+
+    if looks_like_table(name, head):
+        yield from read_table(name, stream, log)
+    elif name.lower().removesuffix(".gz").endswith((".yaml", ".yml")) or _is_yaml(start):
+        yield from read_yaml(name, stream)
+    else:
+        yield from _read_json(name, stream, log)
 
 
 def mend(raw: bytes) -> bytes:

@@ -50,6 +50,8 @@ def read_table(name: str, stream: io.BufferedReader, log: Log) -> Iterator[Recor
         raise InputError(f"{name} is not UTF-8 text (byte {error.start}); convert it first.") from error
     except csv.Error as error:
         raise InputError(f"{name} is not a readable table: {error}.") from error
+    finally:
+        text.detach()  # or closing the wrapper would close standard input
 
 
 def read_yaml(name: str, stream: io.BufferedReader) -> Iterator[Record]:

@@ -46,7 +46,7 @@ def read_time(value: Any, log: Log, unit: Unit | None = None) -> int | None:
     time_ns = parse_time(value, unit)
     if time_ns is None:
         log.note(UNREADABLE)
-    elif isinstance(value, str) and ":" in value and not _ZONE.search(value.strip()):
+    elif isinstance(value, str) and value[-1] != "Z" and ":" in value and not _ZONE.search(value.strip()):
         log.note(NO_ZONE)
     return time_ns
 
@@ -66,6 +66,11 @@ def _from_number(value: int | float, unit: Unit | None) -> int | None:
 
 
 def _from_text(text: str) -> int | None:
+    if text[-1:] == "Z" and len(text) <= len("2026-10-05T09:00:00.000000Z"):
+        try:
+            return _from_datetime(datetime.fromisoformat(text), 0)
+        except ValueError:
+            pass
     fraction = _FRACTION.search(text)
     nanoseconds = 0
     if fraction:
