@@ -9,6 +9,7 @@ A rule has a check for each kind of evidence that can show its cause, and None f
 
 template  takes a Prompt (a template, a chat template, a call site in Python source) and a CheckContext
 request   takes a Prompt made of one request's body, and a CheckContext
+source    takes a Source, for what concerns a template file as a whole (line ends, encoding)
 pair      takes what two compared requests show; its arguments belong to the log side
 usage     takes usage figures; its arguments belong to the log side
 
@@ -27,7 +28,7 @@ from typing import Any
 from analyzers.errors import UsageError
 from analyzers.findings import Finding, Level, Location
 from analyzers.rules.context import CheckContext
-from analyzers.templates.parts import Prompt
+from analyzers.templates.parts import Prompt, Source
 
 FAMILIES = {
     "PC0": "the linter itself",
@@ -42,6 +43,7 @@ FAMILIES = {
 }
 
 PromptCheck = Callable[[Prompt, CheckContext], Iterable[Finding]]
+SourceCheck = Callable[[Source], Iterable[Finding]]
 LogCheck = Callable[..., Iterable[Finding]]
 
 _MODULE_NAME = re.compile(r"pc(\d{3})_([a-z0-9_]+)")
@@ -49,7 +51,10 @@ _MODULE_NAME = re.compile(r"pc(\d{3})_([a-z0-9_]+)")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: `id` (`PC101`), `name` (`clock`), the `level` its findings have unless they say otherwise."""
+    """A rule: `id` (`PC101`), `name` (`clock`), the `level` its findings have unless they say otherwise.
+
+    `by_request`: a matter of house style, checked only where the rule is selected by its id or name.
+    """
 
     id: str
     name: str
@@ -57,8 +62,10 @@ class Rule:
     docs: str
     template: PromptCheck | None = None
     request: PromptCheck | None = None
+    source: SourceCheck | None = None
     pair: LogCheck | None = None
     usage: LogCheck | None = None
+    by_request: bool = False
 
     @classmethod
     def of(
@@ -68,8 +75,10 @@ class Rule:
         *,
         template: PromptCheck | None = None,
         request: PromptCheck | None = None,
+        source: SourceCheck | None = None,
         pair: LogCheck | None = None,
         usage: LogCheck | None = None,
+        by_request: bool = False,
     ) -> "Rule":
         """The rule that the module (pass `__name__`) defines: id, name and documentation are the module's."""
         match = _MODULE_NAME.fullmatch(module.rpartition(".")[2])
@@ -79,7 +88,9 @@ class Rule:
                 f"{module}: a rule file is named pcNNN_name.py and starts with its documentation"
             )
         name = match[2].replace("_", "-")
-        return cls(f"PC{match[1]}", name, level, docs.strip(), template, request, pair, usage)
+        return cls(
+            f"PC{match[1]}", name, level, docs.strip(), template, request, source, pair, usage, by_request
+        )
 
     @property
     def family(self) -> str:
@@ -122,13 +133,19 @@ def find_rule(word: str) -> Rule:
 
 
 def select_rules(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> dict[str, Rule]:
-    """The rules chosen by ids, names or beginnings of ids (`PC1`); no selection means all.
+    """The rules chosen by ids, names or beginnings of ids (`PC1`); no selection means all but those `by_request`.
 
     Raises UsageError for a word that no rule answers to.
     """
-    chosen = _matching(select) or set(all_rules())
+    words = [word.strip() for word in select]
+    usual = {id for id, rule in all_rules().items() if not rule.by_request}
+    chosen = {id for id in _matching(words) if id in usual or _asked_for(id, words)} or usual
     left_out = _matching(ignore)
     return {id: rule for id, rule in all_rules().items() if id in chosen and id not in left_out}
+
+
+def _asked_for(id: str, words: list[str]) -> bool:
+    return any(word.casefold() in (id.casefold(), all_rules()[id].name) for word in words)
 
 
 def _matching(words: Iterable[str]) -> set[str]:

@@ -66,7 +66,7 @@ def instructions(comments: Iterable[Comment]) -> Instructions:
         head, _, text = comment.text.strip().partition(":")
         if head.strip() != "pcache":
             continue
-        line = comment.span.line + 1 if comment.alone else comment.span.line
+        line = comment.span.end_line + 1 if comment.alone else comment.span.line
         ignore, volatility = _IGNORE.match(text.strip()), _VOLATILITY.match(text.strip())
         if ignore is not None:
             rules = tuple(word.strip() for word in (ignore["rules"] or "").split(",") if word.strip())

@@ -182,6 +182,8 @@ ALWAYS = frozenset(
     {".j2", ".jinja", ".jinja2", ".hbs", ".handlebars", ".mustache", ".prompt", ".prompty", ".baml"}
 )
 """Suffixes of files that are templates wherever they lie."""
+SOURCE_CODE: frozenset[str] = frozenset()
+"""Suffixes of source code with a front end; looked at wherever it lies."""
 IN_PROMPT_FOLDERS = frozenset(
     {".txt", ".md", ".tmpl", ".tpl", ".template", ".yaml", ".yml", ".toml", ".json", ".jsonl"}
 )

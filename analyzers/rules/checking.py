@@ -1,0 +1,181 @@
+"""Rules applied to sources: each prompt checked in its context, comments obeyed, what repeats reported once."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from analyzers.findings import Finding, Level, in_order
+from analyzers.rules.context import CheckContext
+from analyzers.rules.registry import Rule, all_rules
+from analyzers.rules.stranded import place
+from analyzers.templates.comments import Instructions, instructions
+from analyzers.templates.exposure import exposures
+from analyzers.templates.parts import Part, Prompt, Scope, Source, Text, Value
+
+UNUSED_IGNORE = "PC001"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLimits:
+    """What a model's provider says of it; None where it is not known."""
+
+    minimum_tokens: int | None = None
+    context_window: int | None = None
+    marker_limit: int | None = None
+    lifetimes: tuple[str, ...] = ()
+
+
+@dataclass
+class Checks:
+    """What to check with: the chosen rules, scopes by hand, and answers about tokens and models.
+
+    `ignored_in` gives the rules left out for one path. `model` stands in where a prompt names none.
+    """
+
+    rules: Mapping[str, Rule]
+    count_tokens: Callable[[str], int]
+    scopes: Mapping[str, Scope] = field(default_factory=dict)
+    ignored_in: Callable[[str], frozenset[str]] = lambda path: frozenset()
+    limits_of: Callable[[str | None, str | None], ModelLimits] = lambda provider, model: ModelLimits()
+    model: str | None = None
+
+
+def check_sources(sources: Iterable[Source], checks: Checks) -> list[Finding]:
+    """The findings of all sources, in the order of reports. A place that several prompts include counts once,
+    with the greatest loss."""
+    best: dict[tuple[object, ...], Finding] = {}
+    for source in sources:
+        for finding in check_source(source, checks):
+            where = finding.location
+            key = (finding.rule, where.path, where.line, where.column, where.json_path, finding.subject)
+            known = best.get(key)
+            if known is None or (finding.tokens_lost or 0) > (known.tokens_lost or 0):
+                best[key] = finding
+    return in_order(list(best.values()))
+
+
+def check_source(source: Source, checks: Checks) -> list[Finding]:
+    """The findings of one source, its suppressions applied."""
+    told = instructions(source.comments)
+    constant = _seen_elsewhere(source)
+    scopes = {**checks.scopes, **{n: a.scope for a in told.annotations for n in a.names}}
+    findings: list[Finding] = []
+    for rule in checks.rules.values():
+        if rule.source is not None:
+            findings += rule.source(source)
+    for prompt in source.prompts:
+        findings += check_prompt(_annotated(prompt, told), checks, scopes, constant)
+    left_out = checks.ignored_in(source.path)
+    findings = [finding for finding in findings if finding.rule not in left_out]
+    kept, used = _suppressed(findings, told, source.path)
+    if UNUSED_IGNORE in checks.rules and UNUSED_IGNORE not in left_out:
+        kept += _unused(told, used, all_rules()[UNUSED_IGNORE])
+    return kept
+
+
+def check_prompt(
+    prompt: Prompt, checks: Checks, scopes: Mapping[str, Scope], constant: frozenset[str] = frozenset()
+) -> list[Finding]:
+    """What the rules find in one prompt."""
+    is_request = prompt.kind == "request"
+    model = prompt.model or checks.model
+    limits = checks.limits_of(prompt.provider, model)
+    context = CheckContext(
+        checks.count_tokens,
+        () if is_request else tuple(exposures(prompt, scopes)),
+        scopes,
+        constant,
+        model,
+        prompt.provider,
+        limits.minimum_tokens,
+        limits.context_window,
+        limits.marker_limit,
+        limits.lifetimes,
+    )
+    findings: list[Finding] = []
+    for rule in checks.rules.values():
+        check = rule.request if is_request else rule.template
+        if check is not None:
+            findings += check(prompt, context)
+    return findings
+
+
+def _annotated(prompt: Prompt, told: Instructions) -> Prompt:
+    """The prompt with the scopes that comments give to values on their line."""
+    lines = {a.line: a for a in told.annotations if a.line is not None}
+    if not lines:
+        return prompt
+
+    def with_scope(part: Part) -> Part:
+        if not isinstance(part, Value) or part.span.path != prompt.path:
+            return part
+        on_lines = (part.span.line, *(guard.span.line for guard in part.guards))
+        annotation = next((lines[line] for line in on_lines if line in lines), None)
+        return part if annotation is None else replace(part, scope=annotation.scope)
+
+    parts = tuple(with_scope(part) for part in prompt.parts)
+    return replace(prompt, parts=parts)
+
+
+def _seen_elsewhere(source: Source) -> frozenset[str]:
+    """Live-looking values that more than one request of the file holds: they do not differ from call to call."""
+    from analyzers.rules.sightings import sightings
+
+    requests = [prompt for prompt in source.prompts if prompt.kind == "request"]
+    if len(requests) < 2:
+        return frozenset()
+    found: Counter[str] = Counter()
+    by_text: dict[str, set[str]] = {}
+    for prompt in requests:
+        values: set[str] = set()
+        for part in prompt.parts:
+            if isinstance(part, Text) and part.place.section != "messages":
+                if part.text not in by_text:
+                    by_text[part.text] = {sighting.value for sighting in sightings(part.text)}
+                values |= by_text[part.text]
+        found.update(values)
+    return frozenset(value for value, times in found.items() if times > 1)
+
+
+def _suppressed(findings: list[Finding], told: Instructions, path: str) -> tuple[list[Finding], set[int]]:
+    """The findings that no comment silences, and the numbers of the comments that silenced one."""
+    kept: list[Finding] = []
+    used: set[int] = set()
+    for finding in findings:
+        silenced = False
+        for number, ignore in enumerate(told.ignores):
+            here = finding.location.path == path and ignore.line in (None, finding.location.line)
+            if here and (not ignore.rules or _named(finding.rule, ignore.rules)):
+                used.add(number)
+                silenced = True
+        if not silenced:
+            kept.append(finding)
+    return kept, used
+
+
+def _named(rule: str, words: tuple[str, ...]) -> bool:
+    name = all_rules()[rule].name if rule in all_rules() else ""
+    return any(rule.startswith(word.upper()) or word == name for word in words)
+
+
+def _unused(told: Instructions, used: set[int], rule: Rule) -> list[Finding]:
+    findings = [
+        rule.finding(
+            f"this comment silences {', '.join(ignore.rules) or 'every rule'}, but nothing is found here",
+            place(ignore.span),
+            subject=", ".join(ignore.rules) or "*",
+        )
+        for number, ignore in enumerate(told.ignores)
+        if number not in used
+    ]
+    findings += [
+        rule.finding(
+            "this comment to pcache is not understood; write `pcache: ignore[PC101]` or "
+            "`pcache: volatility=session`",
+            place(comment.span),
+            level=Level.WARNING,
+            subject="not understood",
+        )
+        for comment in told.unknown
+    ]
+    return findings
