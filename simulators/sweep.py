@@ -179,11 +179,15 @@ def check_capacity(sequences: CachedSequences, requests: RequestTable, size: int
         )
 
 
-def hits_by_request(records: StackRecords, touched: Touches, capacity: int, ttl_s: float | None) -> Int64:
-    """Hit tokens of each request (int64) at one capacity in blocks and one lifetime."""
-    kept = np.clip(capacity - records.distance, 0, records.readable)
+def hits_by_request(
+    records: StackRecords, touched: Touches, capacity: int | None, ttl_s: float | None
+) -> Int64:
+    """Hit tokens of each request (int64) at one capacity in blocks (None: unbounded) and one lifetime."""
+    kept = records.readable
+    if capacity is not None:
+        kept = np.clip(capacity - records.distance, 0, records.readable)
     if ttl_s is not None:
-        kept = np.where(_ages(touched) <= round(ttl_s * 1e9), kept, 0)
+        kept = np.where(ages(touched) <= round(ttl_s * 1e9), kept, 0)
     requests = len(touched.offsets) - 1
     hits: Int64 = np.bincount(touched.request, kept, requests).astype(np.int64) * records.size
     return hits
@@ -271,7 +275,8 @@ def working_sets(
     return tuple(series)
 
 
-def _ages(touched: Touches) -> Int64:
+def ages(touched: Touches) -> Int64:
+    """Nanoseconds since the last touch, per stretch. Raises CannotEvaluateError for a trace without times."""
     if touched.age_ns is None:
         raise CannotEvaluateError(
             "lifetimes cannot be swept because some requests have no time; leave --ttl out or add timestamps"
@@ -291,7 +296,7 @@ def _hit_tokens(
 
     if any(t is not None for t in ttls):
         edges = np.array([NO_EXPIRY_NS if t is None else round(t * 1e9) for t in ttls], np.int64)
-        lifetime: npt.NDArray[np.int64] = np.searchsorted(edges, _ages(touched))
+        lifetime: npt.NDArray[np.int64] = np.searchsorted(edges, ages(touched))
     else:
         lifetime = np.zeros(len(width), np.int64)
     hits: Int64 = hit_blocks(records.distance, width, lifetime, len(ttls), capacities)
