@@ -10,9 +10,8 @@ from msgspec import Raw
 Json = bytes | Raw
 Members = dict[str, Raw]
 
-_decode_text = msgspec.json.Decoder(str).decode
-_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
-_decode_items = msgspec.json.Decoder(list[Raw]).decode
+_Opened = str | list[Raw] | dict[str, Raw] | int | float | bool | None
+_decode_one_level = msgspec.json.Decoder(_Opened).decode
 _decode_any = msgspec.json.Decoder().decode
 
 MARKER_KEYS = ("cache_control", "prompt_cache_breakpoint", "cachePoint")
@@ -23,44 +22,46 @@ _TTL = re.compile(r"(\d+)\s*([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def text_of(value: Json) -> str | None:
-    """The string that `value` is, None where it is no string. Lone surrogates and bad UTF-8 do not fail."""
+def opened(value: Json) -> str | list[Raw] | Members | int | float | bool | None:
+    """One level of a value: a string, the items of an array, the members of an object in the order sent.
+
+    What is no JSON gives None. Lone surrogates, control characters and bad UTF-8 do not fail.
+    """
     try:
-        return _decode_text(value)
-    except msgspec.ValidationError:
-        return None
+        return _decode_one_level(value)
     except msgspec.DecodeError:
-        text = any_of(value)
-        return text if isinstance(text, str) else None
+        decoded = any_of(value)
+    if isinstance(decoded, dict):
+        return {key: Raw(json.dumps(inner).encode()) for key, inner in decoded.items()}
+    if isinstance(decoded, list):
+        return [Raw(json.dumps(inner).encode()) for inner in decoded]
+    return decoded  # type: ignore[no-any-return]
+
+
+def text_of(value: Json) -> str | None:
+    """The string that `value` is, None where it is no string."""
+    inner = opened(value)
+    return inner if isinstance(inner, str) else None
 
 
 def text_in(members: Members | None, key: str) -> str | None:
     """The string under a key, None where there is none."""
-    return text_of(members[key]) if members is not None and key in members else None
+    if members is None or key not in members:
+        return None
+    inner = opened(members[key])
+    return inner if isinstance(inner, str) else None
 
 
 def members_of(value: Json) -> Members | None:
     """The members of an object in the order sent, None where `value` is none."""
-    try:
-        return _decode_members(value)
-    except msgspec.ValidationError:
-        return None
-    except msgspec.DecodeError:
-        decoded = any_of(value)
-    if not isinstance(decoded, dict):
-        return None
-    return {key: Raw(json.dumps(inner).encode()) for key, inner in decoded.items()}
+    inner = opened(value)
+    return inner if isinstance(inner, dict) else None
 
 
 def items_of(value: Json) -> list[Raw] | None:
     """The items of an array, None where `value` is none."""
-    try:
-        return _decode_items(value)
-    except msgspec.ValidationError:
-        return None
-    except msgspec.DecodeError:
-        decoded = any_of(value)
-    return [Raw(json.dumps(inner).encode()) for inner in decoded] if isinstance(decoded, list) else None
+    inner = opened(value)
+    return inner if isinstance(inner, list) else None
 
 
 def any_of(value: Json) -> Any:
@@ -96,12 +97,12 @@ def without_markers(value: Json, members: Members) -> str:
 
 def _without_member(source: bytes, unwanted: str) -> bytes:
     """Cut a member out of the text of an object, with the comma that joined it to its neighbour."""
-    members = _decode_members(source)
+    members = members_of(source) or {}
     place = source.index(b"{") + 1
     first = True
     for key, value in members.items():
         match = _KEY.match(source, place)
-        if match is None or _decode_text(match[2]) != key:
+        if match is None or text_of(match[2]) != key:
             break  # a key was sent twice: leave the text alone
         end = match.end() + len(bytes(value))
         if key == unwanted:

@@ -18,9 +18,12 @@ class SegmentStore:
     def __init__(self) -> None:
         self.segments: list[Segment] = []
         self._plain: dict[str, Segment] = {}
-        self._special: dict[tuple[str, int], Segment] = {}
+        self._special: dict[str, Segment] = {}
+        self._placeholders: dict[tuple[str, int], Segment] = {}
         self._whole: dict[str, Segment] = {}
         self._parts: dict[tuple[object, ...], RenderedPart] = {}
+        self._paths: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
+        self._block_ends: dict[tuple[BlockEnd, ...], tuple[BlockEnd, ...]] = {}
 
     def plain(self, text: str) -> Segment:
         """Text to be encoded; special tokens it spells are ordinary text."""
@@ -30,11 +33,19 @@ class SegmentStore:
             self.segments.append(segment)
         return segment
 
-    def special(self, text: str, repeat: int = 1) -> Segment:
-        """A special token, or a placeholder that stands for `repeat` tokens."""
-        segment = self._special.get((text, repeat))
+    def special(self, text: str) -> Segment:
+        """One special token."""
+        segment = self._special.get(text)
         if segment is None:
-            segment = self._special[text, repeat] = Segment(len(self.segments), text, True, repeat)
+            segment = self._special[text] = Segment(len(self.segments), text, True)
+            self.segments.append(segment)
+        return segment
+
+    def placeholder(self, name: str, tokens: int) -> Segment:
+        """What stands for data that is not text, `tokens` tokens long."""
+        segment = self._placeholders.get((name, tokens))
+        if segment is None:
+            segment = self._placeholders[name, tokens] = Segment(len(self.segments), name, True, tokens)
             self.segments.append(segment)
         return segment
 
@@ -48,7 +59,12 @@ class SegmentStore:
 
     def part(self, draft: "Draft") -> RenderedPart:
         """The rendered part of a draft, numbered when it is first asked for."""
-        key = (tuple(draft.segments), tuple(draft.paths), tuple(draft.block_ends))
+        paths, ends = tuple(draft.paths), tuple(draft.block_ends)
+        key = (
+            tuple(draft.segments),
+            self._paths.setdefault(paths, paths),
+            self._block_ends.setdefault(ends, ends),
+        )
         part = self._parts.get(key)
         if part is None:
             part = self._parts[key] = RenderedPart(len(self._parts), *key, draft.estimated_tokens)
@@ -82,7 +98,7 @@ class Draft:
 
     def placeholder(self, name: str, tokens: int, path: str) -> None:
         """Data that is not text: `tokens` equal ids that no other data has. Counted as an estimate."""
-        self.segments.append(self.store.special(name, tokens))
+        self.segments.append(self.store.placeholder(name, tokens))
         self.paths.append(path)
         self.estimated_tokens += tokens
 
