@@ -4,6 +4,7 @@ from typing import Any
 
 from analyzers.errors import CannotEvaluateError
 from analyzers.logs.aibrix import NO_CONTENT
+from analyzers.logs.hash_trace import ID_NAMES
 from analyzers.logs.reader import Carries, Reader, Record
 
 _KEYS = (
@@ -25,6 +26,8 @@ class LengthsOnly(Reader):
     @staticmethod
     def matches(record: Any) -> float:
         if not isinstance(record, dict):
+            return 0
+        if not record.keys().isdisjoint(ID_NAMES):
             return 0
         return 0.3 if any(keys <= record.keys() for keys in _KEYS) else 0
 

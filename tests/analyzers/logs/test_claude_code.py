@@ -3,7 +3,7 @@ from typing import Any
 
 from analyzers.logs import read_log
 from analyzers.logs.claude_code import EARLIER_ROWS_MISSING, NOT_IN_THE_FILE
-from tests.analyzers.logs.writing import answered, read_rows, sent
+from tests.analyzers.logs.session_rows import answered, read_rows, sent
 from tests.shared_folder import SHARED, needs_shared
 
 _SECOND = 10**9

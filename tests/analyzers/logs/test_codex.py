@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import Any
 
 from analyzers.logs.codex import HISTORY_REWRITTEN, NOT_IN_THE_FILE
-from tests.analyzers.logs.writing import answered, read_rows, sent
+from tests.analyzers.logs.session_rows import answered, read_rows, sent
 
 
 def _row(kind: str, at: int, **payload: Any) -> dict[str, Any]:

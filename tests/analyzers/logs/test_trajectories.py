@@ -9,7 +9,7 @@ import pytest
 from analyzers.errors import InputError
 from analyzers.logs import read_log
 from analyzers.request import PartKind
-from tests.analyzers.logs.writing import answered, assistant, read_rows, sent, user
+from tests.analyzers.logs.session_rows import answered, assistant, read_rows, sent, user
 from tests.shared_folder import SHARED, needs_shared
 
 _SYSTEM = {"role": "system", "content": "policy"}
