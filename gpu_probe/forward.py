@@ -2,10 +2,13 @@
 
 Measured on transformers 5.17 and 5.24: a cache passed by the wrong argument name is ignored without an
 error, a mask that covers only the new tokens is silently wrong, and some hybrid models count positions
-from 0 unless they are given. So positions are always explicit, no mask is passed, the cache goes in as
-`past_key_values`, and its length is checked afterwards.
+from 0 unless they are given. So positions are always explicit, no mask is passed, the cache goes in under
+the name the model's own signature has (`cache` from 5.24 on, `past_key_values` before), and its length is
+checked afterwards.
 """
 
+import inspect
+from functools import cache as remembered
 from typing import Any
 
 import torch
@@ -41,9 +44,9 @@ def prefill(
         out = loaded.model(
             input_ids=ids,
             position_ids=positions,
-            past_key_values=cache,
             use_cache=True,
             logits_to_keep=logits,
+            **{_cache_argument(type(loaded.model)): cache},
         )
     length = cached_length(cache)
     if length is not None and length != cached + new:
@@ -52,6 +55,11 @@ def prefill(
             "this model does not continue a given cache"
         )
     return out.logits[0]
+
+
+@remembered
+def _cache_argument(model_class: type) -> str:
+    return "cache" if "cache" in inspect.signature(model_class.forward).parameters else "past_key_values"
 
 
 def cached_length(cache: Any) -> int | None:

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -127,16 +129,18 @@ def _load_real(name: str, device: torch.device, dtype: torch.dtype, attention: s
         raise UsageError(
             f"--model {name}: neither a shape ({', '.join(SHAPES)}), a folder, a .gguf file nor a hub id"
         )
-    try:
-        model = AutoModelForCausalLM.from_pretrained(
-            where, dtype=dtype, attn_implementation=_implementation(attention), **options
-        )
-    except (OSError, ValueError, KeyError, ImportError) as problem:
-        raise InputError(f"--model {name}: cannot be loaded ({_first_line(problem)})") from problem
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(where, **options)
-    except (OSError, ValueError, KeyError, ImportError):
-        tokenizer = None
+    # Loading a GGUF file draws its own progress bars whatever transformers is told.
+    with redirect_stderr(StringIO()):
+        try:
+            model = AutoModelForCausalLM.from_pretrained(
+                where, dtype=dtype, attn_implementation=_implementation(attention), **options
+            )
+        except (OSError, ValueError, KeyError, ImportError) as problem:
+            raise InputError(f"--model {name}: cannot be loaded ({_first_line(problem)})") from problem
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(where, **options)
+        except (OSError, ValueError, KeyError, ImportError):
+            tokenizer = None
     return model.to(device).eval().requires_grad_(False), tokenizer
 
 

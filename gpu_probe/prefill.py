@@ -19,6 +19,7 @@ from gpu_probe.timing import (
     estimate,
     noise,
     relative_half_width,
+    spread,
 )
 from simulators.calibration import PrefillCell
 
@@ -83,6 +84,10 @@ class Sweep:
             if measured.samples
         ]
 
+    def spread(self) -> float:
+        """How far samples of one cell scatter: the median over the cells (`timing.spread`)."""
+        return float(np.median([spread(cell.seconds) for cell in self.results()]))
+
     def widest(self) -> float:
         """The largest relative half-width over the cells."""
         widths = [
@@ -131,8 +136,11 @@ def affordable_length(sweep: Sweep, longest: int, seconds: float) -> int:
     """
     length, costs = _SHORTEST, [0.0]
     while True:
-        _run(sweep, Cell(length, 0))
-        costs.append(_run(sweep, Cell(length, 0)).wall_s)
+        with PeakMemory(sweep.loaded.device) as peak:
+            cold = _run(sweep, Cell(length, 0))
+        warm = _run(sweep, Cell(length, 0))
+        sweep.cells[Cell(length, 0)] = Measured(cold, peak.device_bytes, [warm])
+        costs.append(warm.wall_s)
         # Running 2·length tokens costs two to four times as much; a round of its grid, as measured on
         # several shapes, about five such runs, and the prefixes and the warm-up two rounds more.
         round_cost = 5 * costs[-1] * min(max(costs[-1] / max(costs[-2], 1e-9), 2.0), 4.0)
@@ -142,13 +150,16 @@ def affordable_length(sweep: Sweep, longest: int, seconds: float) -> int:
 
 
 def warm_up(sweep: Sweep, cells: Sequence[Cell]) -> None:
-    """Compute the prefixes and run every cell once, untimed but recorded as `cold`, smallest first."""
+    """Compute the prefixes and run every cell not seen yet once, recorded as `cold`, smallest first."""
     for cached in sorted({*_SHORT_PREFIXES, *(cell.cached for cell in cells)} - {0}):
         cache = empty_cache(sweep.loaded)
         ids = random_ids(sweep.loaded, cached, sweep.generator)
         prefill(sweep.loaded, ids, cache, cached=0)
         sweep.prefixes[cached] = capture(cache)
-    for cell in sorted(cells, key=lambda cell: cell.new + cell.cached):
+    longest = Cell(max(cell.new + cell.cached for cell in cells), 0)
+    if longest in sweep.cells:
+        sweep.cells[replace(longest, holdout=True)] = sweep.cells.pop(longest)
+    for cell in sorted(set(cells) - set(sweep.cells), key=lambda cell: cell.new + cell.cached):
         with PeakMemory(sweep.loaded.device) as peak:
             cold = _run(sweep, cell)
         sweep.cells[cell] = Measured(cold, peak.device_bytes)

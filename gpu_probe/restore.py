@@ -32,6 +32,8 @@ from gpu_probe.verify import Exam, logit_error
 from simulators.calibration import Check, CopyCell, OverlapCell
 
 _MOST_SAMPLES = 30
+# What goes over a disk or a socket needs no larger state to show its rate, and takes seconds each.
+_MOST_WAITING_BYTES = 2**30
 _ENCODINGS: tuple[Encoding, ...] = ("fp8", "int8")
 
 
@@ -42,7 +44,6 @@ class Restores:
     cells: list[CopyCell] = field(default_factory=list)
     overlaps: list[OverlapCell] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
-    stored_ratio: dict[str, float] = field(default_factory=dict)
     logit_errors: dict[str, float] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
@@ -87,7 +88,7 @@ def measure_tiers(
     on_tier: Callable[[str], None] | None = None,
 ) -> None:
     """Fill `found` with every tier at the lengths of `images` (tokens → state on the device), sharing the time
-    left fairly. At least two lengths are measured, longer ones as long as they fit into the tier's share. A
+    left fairly. At least the shortest and the longest are measured. A
     tier that fails is recorded as a sentence and left out."""
     try:
         for number, tier in enumerate(tiers):
@@ -114,21 +115,17 @@ def _measure_lengths(
     share: float,
     cache_bytes: int,
 ) -> None:
+    """Shortest and longest first, so that the measured range is whole; the others as long as time is left."""
     began = time.perf_counter()
-    cost_per_byte = 0.0
-    for position, tokens in enumerate(sorted(images)):
-        size = images[tokens].buffer.numel()
+    lengths = sorted(images)
+    if tier.waits:
+        lengths = [n for n in lengths if images[n].buffer.numel() <= _MOST_WAITING_BYTES]
+    for position, tokens in enumerate([lengths[0], lengths[-1], *lengths[1:-1]]):
         left = share - (time.perf_counter() - began)
-        if position >= 2 and cost_per_byte * size > left:
-            found.failures.append(
-                f"tier {tier.name}: no time left for {tokens} tokens; give a larger --budget"
-            )
+        if position >= 2 and left <= 0:
             return
-        started = time.perf_counter()
-        until = started + max(left, 0.0) / (len(images) - position)
-        samples = _measure(found, tier, tokens, images[tokens], clock, until, cache_bytes)
-        # The least one length can cost: it is stored twice and restored twice.
-        cost_per_byte = 4 * (time.perf_counter() - started) / max(samples, 4) / max(size, 1)
+        until = time.perf_counter() + max(left, 0.0) / (len(lengths) - position)
+        _measure(found, tier, tokens, images[tokens], clock, until, cache_bytes)
 
 
 def _measure(
@@ -139,15 +136,14 @@ def _measure(
     clock: Clock,
     until: float,
     cache_bytes: int,
-) -> int:
-    """One tier at one length, both directions; returns how many times it stored or restored."""
+) -> None:
+    """One tier at one length, both directions."""
     began = time.perf_counter()
     size = image.buffer.numel()
     cuda = image.buffer.is_cuda
     copies = 1 if cuda else min(max(1, -(-2 * cache_bytes // max(size, 1))), 64)
     targets = [torch.zeros_like(image.buffer) for _ in range(copies)]
     kept = tier.store(image)
-    found.stored_ratio[tier.name] = kept / size
     stores = _sample(lambda _: tier.store(image), clock, began + (until - began) / 3)
     tier.prepare()
     tier.restore(targets[0])
@@ -171,7 +167,6 @@ def _measure(
         same = torch.equal(targets[0], image.buffer)
         found.checks = [check for check in found.checks if check.name != f"tier {tier.name}: bytes equal"]
         found.checks.append(Check(f"tier {tier.name}: bytes equal", same, None, None, f"{tokens} tokens"))
-    return len(stores) + len(restores) + 2
 
 
 def measure_lossy(found: Restores, loaded: LoadedModel, exam: Exam, tiers: Sequence[Tier]) -> None:

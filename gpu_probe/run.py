@@ -28,8 +28,10 @@ from simulators.latency import SCHEMA_VERSION, Calibration
 
 TRUSTED_HOLDOUT_ERROR = 0.10
 """Median hold-out error above which a calibration is not to be trusted."""
-_NOISY_HALF_WIDTH = 0.20
+_NOISY_SPREAD = 0.10
 _SWEEP_SHARE = 0.7
+# The rest is for the last copy under way, the fit and writing the files.
+_USED_SHARE = 0.96
 SHORTEST_GRID = 128
 Progress = Callable[[str], None]
 
@@ -67,7 +69,7 @@ def run_probe(options: ProbeOptions, partial: Partial, progress: Progress = lamb
     """Run all stages and fit. `partial` is filled as they go: after any exception, `finish(partial)` gives the
     calibration of what was measured. Raises UsageError, InputError or CannotEvaluateError."""
     began = time.perf_counter()
-    deadline = began + options.budget_s
+    deadline = began + options.budget_s * _USED_SHARE
     redis_client = connect(options.redis_url) if options.redis_url else None
     with _one_sentence_errors(), _threads(options.threads), _scratch(options.disk_folder) as folder:
         progress("loading the model")
@@ -152,7 +154,12 @@ def _measure_restore(
     longest = max(sweep.prefixes)
     try:
         measure_overlap(
-            found, loaded, sweep.prefixes[longest], longest, [16, max(17, longest // 16)], sweep.generator
+            found,
+            loaded,
+            sweep.prefixes[longest],
+            longest,
+            sorted({16, max(16, longest // 8)}),
+            sweep.generator,
         )
     except CannotEvaluateError as problem:
         partial.warnings.append(f"no overlapped restore: {problem}")
@@ -182,11 +189,11 @@ def finish(partial: Partial) -> Calibration:
     cells = sweep.results()
     fitted = fit_prefill(cells, sweep.loaded.card.geometry, sweep.loaded.kernel)
     warnings = [*partial.warnings, *partial.restores.failures]
-    noisy = sweep.contended and sweep.widest() > _NOISY_HALF_WIDTH
+    noisy = sweep.spread() > _NOISY_SPREAD
     if noisy:
         warnings.append(
-            f"the machine was too busy to trust the times (wall time {sweep.noise():.1f} × CPU time, "
-            f"samples spread ±{sweep.widest():.0%}); run again on an idle one"
+            f"the machine was too noisy to trust the times (samples of one cell scatter by ±{sweep.spread():.0%}, "
+            f"median over the cells); run again on an idle one"
         )
     if fitted.holdout.median > TRUSTED_HOLDOUT_ERROR:
         warnings.append(
@@ -229,12 +236,13 @@ def _fit_tiers(found: Restores, sweep: Sweep) -> list[Tier]:
             if len({cell.size for cell in cells}) >= 2:
                 lines[direction] = fit_copies(cells)
         if "restore" in lines:
+            longest = max((cell for cell in found.cells if cell.tier == name), key=lambda cell: cell.tokens)
             tiers.append(
                 Tier(
                     name=name,
                     restore=lines["restore"],
                     store=lines.get("store"),
-                    stored_bytes_ratio=found.stored_ratio[name],
+                    stored_bytes_ratio=longest.size / sweep.prefixes[longest.tokens].layout.nbytes,
                     logit_error=found.logit_errors.get(name, 0.0),
                 )
             )

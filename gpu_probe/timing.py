@@ -99,6 +99,12 @@ def relative_half_width(seconds: Sequence[float], contended: bool) -> float:
     return float((ordered[-1 - rank] - ordered[rank]) / (2 * np.median(ordered)))
 
 
+def spread(seconds: Sequence[float]) -> float:
+    """Half the distance between the lower and upper quartile, as a fraction of the median; 0.0 for one sample."""
+    low, middle, high = np.quantile(np.asarray(seconds, dtype=np.float64), [0.25, 0.5, 0.75])
+    return float((high - low) / (2 * middle))
+
+
 def _median_rank(count: int) -> int:
     """The largest r such that the median lies between the r-th lowest and r-th highest of `count` samples
     (counted from 0) with at least 93 % probability."""

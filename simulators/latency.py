@@ -245,7 +245,7 @@ class Calibration:
             kept = self.tier(tier)
             sizes = self.kv_bytes(cached[cached > 0]) * kept.stored_bytes_ratio
             # The smallest file or message has a header besides the KV.
-            low, high = 0.5 * kept.restore.smallest_bytes, kept.restore.largest_bytes
+            low, high = 0.5 * kept.restore.smallest_bytes, 1.001 * kept.restore.largest_bytes
             inside = bool(np.all((low <= sizes) & (sizes <= high)))
         return "measured" if inside else "projected"
 
