@@ -33,7 +33,7 @@ class BlockCache:
                 break
             depth = end
         # At least the last token of a prompt is computed.
-        tokens = round(min(depth, prompt.tokens - 1) * prompt.scale)
+        tokens = round(prompt.at(min(depth, prompt.tokens - 1))) if depth else 0
         read = max(tokens, 0) // rules.unit_tokens * rules.unit_tokens
         if read < (rules.minimum_tokens or 0):
             why = Why.BELOW_MINIMUM if read else why

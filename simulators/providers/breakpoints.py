@@ -5,8 +5,9 @@ It then writes an entry at each of its markers behind that. Written tokens betwe
 the lifetime of the later one, which for "longer lifetimes first" is the documented split at the last 1h marker.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from simulators.providers.prompts import Key, Marker, Prefix, Prompt
 from simulators.providers.rules import CacheRules, ImplicitMarker
@@ -38,15 +39,17 @@ class BreakpointCache:
             return Served(0, {}, Why.NO_MARKER)
         if rules.marker_limit is not None and len(prompt.markers) > rules.marker_limit:
             return Served(0, {}, Why.TOO_MANY_MARKERS)
+        if rules.longer_first and _longer_after_shorter(prompt.markers):
+            return Served(0, {}, Why.TTL_ORDER)
         positions = self._positions(prompt)
         hit = next((depth for depth in positions if self._readable(prompt, depth)), 0)
         why = self._why_not_more(prompt, hit, positions)
-        minimum = (rules.minimum_tokens or 0) / prompt.scale
-        written_markers = [m for m in prompt.markers if m.depth > hit and m.depth >= minimum]
+        minimum = rules.minimum_tokens or 0
+        written_markers = [m for m in prompt.markers if m.depth > hit and prompt.at(m.depth) >= minimum]
         if not hit and not written_markers:
             why = Why.BELOW_MINIMUM
         read, exact = self._read_tokens(prompt, hit)
-        written = _billed(prompt, hit, read, written_markers)
+        written = _billed(prompt, read, written_markers)
         self._remember(prompt, hit, written_markers)
         return Served(read, written, why, exact)
 
@@ -99,7 +102,7 @@ class BreakpointCache:
         entry = self._entry(prompt, hit)
         if entry is not None and entry.logged_tokens is not None:
             return entry.logged_tokens, True
-        return round(hit * prompt.scale), prompt.scale == 1.0
+        return round(prompt.at(hit)), prompt.scale == 1.0
 
     def _remember(self, prompt: Prompt, hit: int, written: list[Marker]) -> None:
         last = prompt.markers[-1].depth
@@ -125,11 +128,15 @@ class BreakpointCache:
         yield from written
 
 
-def _billed(prompt: Prompt, hit: int, read: int, markers: list[Marker]) -> dict[int, int]:
+def _longer_after_shorter(markers: Sequence[Marker]) -> bool:
+    return any(later.ttl_s > earlier.ttl_s for earlier, later in pairwise(markers))
+
+
+def _billed(prompt: Prompt, read: int, markers: list[Marker]) -> dict[int, int]:
     written: dict[int, int] = {}
     before = float(read)
     for marker in markers:
-        end = marker.depth * prompt.scale
+        end = prompt.at(marker.depth)
         written[marker.ttl_s] = written.get(marker.ttl_s, 0) + max(round(end) - round(before), 0)
         before = max(before, end)
     return written

@@ -13,6 +13,7 @@ from functools import cache
 
 from analyzers.request import PartKind, Request
 from analyzers.trace import NO_TIME, Trace
+from simulators.logged_usage import logged_reads
 from simulators.providers.rules import Available, CacheRules, ImplicitMarker, Section, lifetime_seconds
 
 Prefix = tuple[int, int]
@@ -68,6 +69,17 @@ class Prompt:
     logged_read: int | None
     logged_written: int | None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the log holds about as much text as the provider counted."""
+        return 0.5 < self.scale < 2
+
+    def at(self, depth: int) -> float:
+        """This depth in the provider's count: scaled, or measured from the end where the log lacks the head."""
+        if self.logged_prompt is not None and not self.is_whole:
+            return max(self.logged_prompt - (self.tokens - depth), 0)
+        return depth * self.scale
+
     def prefix(self, depth: int) -> Prefix:
         return self.nodes[bisect_left(self.node_ends, depth)], depth
 
@@ -97,6 +109,7 @@ class PromptMaker:
         self._places = [_place(path) for path in trace.paths]
         self._parents = trace.tree.parent.tolist()
         self._ends = trace.tree.depth_end.tolist()
+        self._reads = logged_reads(trace)
         self._clock = 0
         self.rows_without_time = 0
         self.rows_with_assumed_marker = 0

@@ -25,18 +25,38 @@ from simulators.providers.rules import CacheRules, Matching, RuleBook
 from simulators.providers.served import CacheModel, Served, Why
 from simulators.providers.what_if import AS_LOGGED, WhatIf
 
-TOLERANCE = 0.02
-"""Share of the prompt by which an estimated figure may differ and still agree."""
+ESTIMATE_AGREES = 0.02
+"""Share of the prompt by which a figure that rests on counted tokens may differ and still agree."""
+ESTIMATE_ERROR = 0.15
+"""Share of the prompt up to which the difference may be the error of the count: providers render text of
+their own into the prompt, and stand-in tokenizers are off."""
 
 
 class Verdict(StrEnum):
     """The simulated read tokens beside the logged ones."""
 
     AGREES = "agrees"
-    WARM = "cached before this log began, or by requests outside it"
+    WITHIN_ERROR = "differs by no more than the counted lengths may be off"
+    WARM = "read more than the log explains: cached before it began or by requests outside it"
     PROVIDER_SIDE = "the provider read less than its rules allow"
     NOT_LOGGED = "the log does not say"
+    NO_PROMPT = "the log holds no prompt"
     NO_RULES = "no rules for this provider and model"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Requests whose logged read tokens the replay gives. `determined`: those whose figure the log itself fixes
+    to the token; `estimated`: those that rest on counted lengths. Both leave out requests that read more than the
+    log explains (`warm`) and those whose log does not say (`unknown`)."""
+
+    determined: int
+    determined_agree: int
+    estimated: int
+    estimated_agree: int
+    warm: int
+    provider_side: int
+    unknown: int
 
 
 @dataclass(frozen=True)
@@ -57,6 +77,10 @@ class Replay:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def agreement(self) -> Agreement:
+        return _agreement(self)
+
+    @property
     def written_total(self) -> Int64:
         return sum(self.written.values(), np.zeros_like(self.read))
 
@@ -66,6 +90,13 @@ class Replay:
 
     def counts(self) -> Counter[Verdict]:
         return Counter(self.verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    prompt: Prompt
+    served: Served
+    rules: CacheRules
 
 
 def replay(
@@ -88,16 +119,23 @@ def replay(
         )
     played = _Players(trace, book, provider, what_if)
     maker = PromptMaker(trace, requests)
-    results: list[tuple[Prompt, Served, CacheRules] | None] = []
+    results: list[_Result | Verdict] = []
     for row in range(len(trace)):
         player = played.of(row)
         if player is None:
-            results.append(None)
+            results.append(Verdict.NO_RULES)
             continue
         rules, cache, markers = player
+        if trace.requests.leaf[row] < 0:
+            results.append(Verdict.NO_PROMPT)
+            continue
         prompt = maker.make(row, rules, markers)
-        results.append((prompt, cache.serve(prompt), rules))
-    if not any(results):
+        results.append(_Result(prompt, cache.serve(prompt), rules))
+    if not any(isinstance(result, _Result) for result in results):
+        if Verdict.NO_PROMPT in results:
+            raise CannotEvaluateError(
+                "the log holds usage figures but no prompts; there is nothing to replay"
+            )
         raise CannotEvaluateError(
             f"no provider rules cover this log's models; name one with --provider ({', '.join(book.names())})"
         )
@@ -133,8 +171,26 @@ class _Players:
         return [rules for rules, _, _ in self._players.values()]
 
 
+def _agreement(result: Replay) -> Agreement:
+    judged = [
+        (verdict is Verdict.AGREES, bool(exact))
+        for verdict, exact in zip(result.verdicts, result.exact, strict=True)
+        if verdict in (Verdict.AGREES, Verdict.WITHIN_ERROR, Verdict.PROVIDER_SIDE)
+    ]
+    counts = result.counts()
+    return Agreement(
+        determined=sum(exact for _, exact in judged),
+        determined_agree=sum(agrees for agrees, exact in judged if exact),
+        estimated=sum(not exact for _, exact in judged),
+        estimated_agree=sum(agrees for agrees, exact in judged if not exact),
+        warm=counts[Verdict.WARM],
+        provider_side=counts[Verdict.PROVIDER_SIDE],
+        unknown=counts[Verdict.NOT_LOGGED] + counts[Verdict.NO_RULES] + counts[Verdict.NO_PROMPT],
+    )
+
+
 def _as_replay(
-    results: Sequence[tuple[Prompt, Served, CacheRules] | None],
+    results: Sequence[_Result | Verdict],
     rules: list[CacheRules],
     what_if: WhatIf,
     notes: list[str],
@@ -144,9 +200,9 @@ def _as_replay(
     exact = np.zeros(count, np.bool_)
     written: dict[int, Int64] = {}
     for row, result in enumerate(results):
-        if result is None:
+        if isinstance(result, Verdict):
             continue
-        seen, served, _ = result
+        seen, served = result.prompt, result.served
         prompt[row] = seen.tokens if seen.logged_prompt is None else seen.logged_prompt
         read[row], exact[row] = served.read, served.read_is_exact
         for ttl, tokens in served.written.items():
@@ -156,23 +212,29 @@ def _as_replay(
         read=read,
         written=dict(sorted(written.items())),
         exact=exact,
-        why=[None if result is None else result[1].why for result in results],
-        verdicts=[Verdict.NO_RULES if result is None else _verdict(*result) for result in results],
+        why=[None if isinstance(result, Verdict) else result.served.why for result in results],
+        verdicts=[result if isinstance(result, Verdict) else _verdict(result) for result in results],
         rules=rules,
         what_if=what_if,
         notes=notes,
     )
 
 
-def _verdict(prompt: Prompt, served: Served, rules: CacheRules) -> Verdict:
+def _verdict(result: _Result) -> Verdict:
+    prompt, served, rules = result.prompt, result.served, result.rules
     if prompt.logged_read is None:
         return Verdict.NOT_LOGGED
-    slack = 0 if served.read_is_exact else round(TOLERANCE * (prompt.logged_prompt or prompt.tokens))
-    # A hit may end one unit earlier or later where the count of tokens is off by a few.
-    slack += 0 if rules.unit_tokens == 1 else rules.unit_tokens
     difference = prompt.logged_read - served.read
+    slack = error = 0.0
+    if not served.read_is_exact and served.read > 0:
+        # A hit may end one unit earlier or later where the count of tokens is off by a few.
+        unit = rules.unit_tokens if rules.unit_tokens > 1 else 0
+        slack = ESTIMATE_AGREES * prompt.at(prompt.tokens) + unit
+        error = ESTIMATE_ERROR * prompt.at(prompt.tokens) if prompt.is_whole else float("inf")
     if abs(difference) <= slack:
         return Verdict.AGREES
+    if abs(difference) <= error:
+        return Verdict.WITHIN_ERROR
     return Verdict.WARM if difference > 0 else Verdict.PROVIDER_SIDE
 
 

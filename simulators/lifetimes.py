@@ -1,0 +1,252 @@
+"""Which lifetime pays, prefix by prefix, from the log's own gaps; and what caching would bring before it is on.
+
+A prefix is a node of the prefix tree that at least two requests share. With a sliding lifetime its tokens are
+written at the first request and after every gap longer than the lifetime, and read at all others.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from analyzers.trace import NO_TIME, Int64, Trace
+from simulators.cost import PricedRow
+from simulators.prices import MILLION, Rates, Tokens
+from simulators.touches import Touches
+
+
+@dataclass(frozen=True, slots=True)
+class LifetimeCost:
+    """One lifetime for one prefix or for all: how often it is written and read, in tokens and money."""
+
+    ttl_s: int
+    writes: int
+    reads: int
+    written_tokens: int
+    read_tokens: int
+    cost: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixLifetimes:
+    """A shared stretch of prompt, the tokens [start, end), and what each lifetime makes of it.
+
+    `without` is its cost at the input price. `best_ttl_s` None: not caching it is cheapest. Money in `currency`.
+    """
+
+    start: int
+    end: int
+    requests: int
+    first_row: int
+    longest_gap_s: float
+    median_gap_s: float
+    without: Decimal
+    options: tuple[LifetimeCost, ...]
+    currency: str
+
+    @property
+    def best_ttl_s(self) -> int | None:
+        best = min(self.options, key=lambda option: option.cost)
+        return best.ttl_s if best.cost < self.without else None
+
+    @property
+    def saving(self) -> Decimal:
+        """What the best lifetime saves against not caching this prefix; 0 where none does."""
+        return max(self.without - min(option.cost for option in self.options), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class LifetimeChoice:
+    """All shared prefixes with the same price list. `options`: one lifetime for all of them; `best_each`: the
+    best one for each. A longer lifetime must stand before a shorter one, so a prefix inside a longer-lived one
+    takes that lifetime too: `best_each` is a bound."""
+
+    currency: str
+    charged_writes: bool
+    prefixes: int
+    without: Decimal
+    options: tuple[LifetimeCost, ...]
+    best_each: Decimal
+    top: tuple[PrefixLifetimes, ...]
+
+    @property
+    def best_ttl_s(self) -> int | None:
+        best = min(self.options, key=lambda option: option.cost)
+        return best.ttl_s if best.cost < self.without else None
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What the log's prompts cost without a cache, and between which bounds with one.
+
+    `careful`: every prompt is cached to its end at the default lifetime, so text that never comes back pays the
+    write premium too. `best`: only what comes back is cached, each prefix at its best lifetime. `output` is the
+    part no cache changes, None where the log gives no output tokens. Prompt tokens counted by a tokenizer where
+    the log states none.
+    """
+
+    currency: str
+    requests: int
+    prompt_tokens: int
+    prompt_without: Decimal
+    prompt_careful: Decimal
+    prompt_best: Decimal
+    output: Decimal | None
+
+
+def lifetime_choices(
+    trace: Trace, touches: Touches, rows: Sequence[PricedRow], rules_ttl: Mapping[int, int], top: int = 10
+) -> list[LifetimeChoice]:
+    """The choice of lifetime for each price list whose cached reads have a price.
+
+    `rules_ttl`: request -> the lifetime in seconds that its provider gives without asking, for models that do
+    not charge for writes; rows missing there are taken to live one hour.
+    """
+    priced = _PricedTree(trace, touches, rows)
+    found = []
+    for rates, nodes in priced.by_rates():
+        lifetimes = sorted(rates.written) or [rules_ttl.get(int(priced.first_row[nodes[0]]), 3600)]
+        prefixes = [priced.prefix(int(node), rates, lifetimes) for node in nodes]
+        options = [_summed([p.options[i] for p in prefixes]) for i in range(len(lifetimes))]
+        prefixes.sort(key=lambda p: (-p.saving, p.first_row, p.start))
+        found.append(
+            LifetimeChoice(
+                currency=rates.currency,
+                charged_writes=bool(rates.written),
+                prefixes=len(prefixes),
+                without=sum((p.without for p in prefixes), Decimal(0)),
+                options=tuple(options),
+                best_each=sum((p.without - p.saving for p in prefixes), Decimal(0)),
+                top=tuple(prefixes[:top]),
+            )
+        )
+    return found
+
+
+def forecast(
+    trace: Trace, touches: Touches, rows: Sequence[PricedRow], choices: Sequence[LifetimeChoice]
+) -> list[Forecast]:
+    """What caching would make of the prompts, by currency: rows whose price is known."""
+    prompts = np.where(
+        trace.requests.usage_prompt >= 0, trace.requests.usage_prompt, trace.requests.prompt_tokens
+    )
+    outputs = np.where(
+        trace.requests.usage_output >= 0, trace.requests.usage_output, trace.requests.output_tokens
+    )
+    by_currency: dict[str, list[PricedRow]] = defaultdict(list)
+    for priced in rows:
+        if priced.rates is not None:
+            by_currency[priced.rates.currency].append(priced)
+    found = []
+    for currency, group in sorted(by_currency.items()):
+        mine = [choice for choice in choices if choice.currency == currency]
+        without = _input_cost(group, prompts)
+        shared_without = sum((c.without for c in mine), Decimal(0))
+        careful = without - shared_without + sum((c.options[0].cost for c in mine), Decimal(0))
+        careful += _premium_of_tails(trace, touches, group)
+        known = all(int(outputs[p.row]) >= 0 for p in group)
+        found.append(
+            Forecast(
+                currency=currency,
+                requests=len(group),
+                prompt_tokens=sum(int(prompts[p.row]) for p in group),
+                prompt_without=without,
+                prompt_careful=careful,
+                prompt_best=without - shared_without + sum((c.best_each for c in mine), Decimal(0)),
+                output=_output_cost(group, outputs) if known else None,
+            )
+        )
+    return found
+
+
+class _PricedTree:
+    """The shared nodes of the tree with the prices of the request that brought them."""
+
+    def __init__(self, trace: Trace, touches: Touches, rows: Sequence[PricedRow]) -> None:
+        self._trace, self._touches, self._rows = trace, touches, rows
+        starts = np.flatnonzero(touches.first)
+        self.first_row = np.zeros(len(trace.tree), np.int64)
+        self.first_row[touches.node[starts]] = touches.row[starts]
+        self._start = np.zeros(len(trace.tree), np.int64)
+        self._start[touches.node[starts]] = starts
+        self._scale = scales(trace)
+
+    def by_rates(self) -> list[tuple[Rates, Int64]]:
+        """(price list, its shared nodes) where cached reads have a price."""
+        shared = np.flatnonzero(self._touches.count > 1)
+        groups: dict[int, tuple[Rates, list[int]]] = {}
+        for node in shared.tolist():
+            rates = self._rows[self.first_row[node]].rates
+            if rates is not None and rates.read is not None and rates.input is not None:
+                groups.setdefault(id(rates), (rates, []))[1].append(node)
+        return [(rates, np.array(nodes, np.int64)) for rates, nodes in groups.values()]
+
+    def prefix(self, node: int, rates: Rates, lifetimes: Sequence[int]) -> PrefixLifetimes:
+        begin, count = int(self._start[node]), int(self._touches.count[node])
+        gaps = self._touches.gap_s[begin + 1 : begin + count]
+        tokens = round(int(self._touches.tokens[node]) * float(self._scale[self.first_row[node]]))
+        options = []
+        for ttl in lifetimes:
+            writes = 1 + int((gaps > ttl).sum())
+            reads = count - writes
+            written = {ttl if rates.written else 0: writes * tokens}
+            cost = rates.cost(Tokens(0, reads * tokens, written)).total
+            options.append(LifetimeCost(ttl, writes, reads, writes * tokens, reads * tokens, cost))
+        tree = self._trace.tree
+        return PrefixLifetimes(
+            start=int(tree.depth_start[node]),
+            end=int(tree.depth_end[node]),
+            requests=count,
+            first_row=int(self.first_row[node]),
+            longest_gap_s=float(gaps.max()),
+            median_gap_s=float(np.median(gaps)),
+            without=rates.cost(Tokens(count * tokens)).total,
+            options=tuple(options),
+            currency=rates.currency,
+        )
+
+
+def scales(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Per request the factor from the trace's tokens to the tokens that the log states; 1 where it states none."""
+    prompt, logged = trace.requests.prompt_tokens, trace.requests.usage_prompt
+    return np.where((logged > 0) & (prompt > 0), logged / np.maximum(prompt, 1), 1.0)
+
+
+def has_times(trace: Trace) -> bool:
+    """Whether any two requests can be told apart in time."""
+    return bool((trace.requests.time_ns != NO_TIME).sum() > 1)
+
+
+def _summed(options: Sequence[LifetimeCost]) -> LifetimeCost:
+    return LifetimeCost(
+        options[0].ttl_s,
+        sum(o.writes for o in options),
+        sum(o.reads for o in options),
+        sum(o.written_tokens for o in options),
+        sum(o.read_tokens for o in options),
+        sum((o.cost for o in options), Decimal(0)),
+    )
+
+
+def _premium_of_tails(trace: Trace, touches: Touches, rows: Sequence[PricedRow]) -> Decimal:
+    """What writing the text that never comes back costs above its input price, at the default lifetime."""
+    scale = scales(trace)
+    alone = touches.count[touches.node] == 1
+    tail = np.bincount(touches.row[alone], touches.tokens[touches.node[alone]], minlength=len(trace))
+    total = Decimal(0)
+    for priced in rows:
+        rates = priced.rates
+        if rates is not None and rates.written and rates.input is not None:
+            premium = rates.write_rate(min(rates.written)) - rates.input
+            total += round(float(tail[priced.row] * scale[priced.row])) * premium
+    return total / MILLION
+
+
+def _input_cost(rows: Sequence[PricedRow], prompts: Int64) -> Decimal:
+    return sum((int(prompts[p.row]) * (p.rates.input or 0) for p in rows if p.rates), Decimal(0)) / MILLION
+
+
+def _output_cost(rows: Sequence[PricedRow], outputs: Int64) -> Decimal:
+    return sum((int(outputs[p.row]) * (p.rates.output or 0) for p in rows if p.rates), Decimal(0)) / MILLION

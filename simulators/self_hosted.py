@@ -1,0 +1,192 @@
+"""Self-hosted: what keeping KV saves in accelerator time, less what it costs to keep, to bring back and to hold.
+
+    effective saving = prefill not computed − KV storage − restore − capacity taken from the accelerator
+
+Times come from a calibration that `pcache probe` measured, or from stated assumptions; which one is in every
+result. Money in US dollars.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from analyzers.errors import CannotEvaluateError
+from analyzers.trace import NO_TIME, Int64, Trace
+from simulators.latency import RESIDENT, Calibration
+from simulators.touches import Touches
+
+GB = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class KvShape:
+    """What decides the KV bytes of a token: keys and values of every layer."""
+
+    layers: int
+    kv_heads: int
+    head_dim: int
+    bytes_per_value: float
+
+    @property
+    def bytes_per_token(self) -> float:
+        return 2 * self.layers * self.kv_heads * self.head_dim * self.bytes_per_value
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """Stated assumptions in place of a calibration: prefill and restore at constant rates."""
+
+    prefill_tokens_per_s: float
+    kv_bytes_per_token: float
+    restore_bytes_per_s: float | None = None
+    """None: the KV stays on the accelerator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What the hardware costs. `memory_gb` is what KV may use on one accelerator; `tier_usd_per_gb_hour` the
+    price of room outside it (0 where that memory is there anyway). `hold_s` is how long a prefix is kept after
+    its last use."""
+
+    gpu_usd_per_hour: Decimal
+    gpus: int
+    memory_gb: float
+    tier: str
+    tier_usd_per_gb_hour: Decimal
+    hold_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSaving:
+    """Seconds of accelerator time and money over the log. `effective` = saving − storage − restore − capacity.
+
+    `replicas` is the number of replicas' worth of prefill saved: saved seconds / length of the log.
+    `break_even_gap_s` is how long a prefix of `typical_tokens` is worth keeping (None: always).
+    """
+
+    basis: str
+    hit_tokens: int
+    hit_share: float
+    prefill_saved_s: float
+    restore_s: float
+    saving: Decimal
+    storage: Decimal
+    restore: Decimal
+    capacity: Decimal
+    gb_hours: float
+    replicas: float | None
+    typical_tokens: int
+    break_even_gap_s: float | None
+
+    @property
+    def effective(self) -> Decimal:
+        return self.saving - self.storage - self.restore - self.capacity
+
+
+def effective_saving(
+    trace: Trace, touches: Touches, fleet: Fleet, model: Calibration | Assumed
+) -> EffectiveSaving:
+    """What a cache that holds each prefix `fleet.hold_s` seconds after its last use brings over the log.
+
+    A hit is the longest prefix whose tokens were used within that time, less the last token of the prompt.
+    Raises CannotEvaluateError when the log has no times.
+    """
+    times = trace.requests.time_ns
+    if (times == NO_TIME).all():
+        raise CannotEvaluateError("the log has no times, so how long KV would be held is not known")
+    prompt = trace.requests.prompt_tokens
+    hits = np.minimum(_live(touches, fleet.hold_s, len(trace)), np.maximum(prompt - 1, 0))
+    clock = _Clock(model, fleet.tier)
+    per_second = fleet.gpu_usd_per_hour * fleet.gpus / 3600
+    saved = float((clock.prefill(prompt, np.zeros_like(prompt)) - clock.prefill(prompt - hits, hits)).sum())
+    restored = float(clock.restore(hits).sum())
+    gb_hours = _gb_hours(touches, fleet.hold_s, clock)
+    on_device = fleet.tier == RESIDENT
+    capacity = (
+        fleet.gpu_usd_per_hour / Decimal(str(fleet.memory_gb)) * _decimal(gb_hours)
+        if on_device
+        else Decimal(0)
+    )
+    known = times[times != NO_TIME]
+    length_s = float(known.max() - known.min()) / 1e9
+    typical = int(np.median(hits[hits > 0])) if (hits > 0).any() else 0
+    return EffectiveSaving(
+        basis="measured by pcache probe" if isinstance(model, Calibration) else "assumed, as stated",
+        hit_tokens=int(hits.sum()),
+        hit_share=float(hits.sum() / max(int(prompt.sum()), 1)),
+        prefill_saved_s=saved,
+        restore_s=restored,
+        saving=_decimal(saved) * per_second,
+        storage=Decimal(0) if on_device else fleet.tier_usd_per_gb_hour * _decimal(gb_hours),
+        restore=_decimal(restored) * per_second,
+        capacity=capacity,
+        gb_hours=gb_hours,
+        replicas=saved / length_s if length_s > 0 else None,
+        typical_tokens=typical,
+        break_even_gap_s=_hold_gap(typical, clock, fleet),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """Prefill, restore and size, whatever they rest on."""
+
+    model: Calibration | Assumed
+    tier: str
+
+    def prefill(self, new: Int64, cached: Int64) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        if isinstance(self.model, Calibration):
+            return self.model.prefill_seconds(new, cached)
+        return np.asarray(new, np.float64) / self.model.prefill_tokens_per_s
+
+    def restore(self, tokens: Int64) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        if isinstance(self.model, Calibration):
+            return self.model.restore_seconds(tokens, self.tier)
+        rate = self.model.restore_bytes_per_s
+        return np.zeros(len(tokens)) if rate is None else self.bytes(tokens) / rate
+
+    def bytes(self, tokens: Int64) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        if isinstance(self.model, Calibration):
+            kept = 1.0 if self.tier == RESIDENT else self.model.tier(self.tier).stored_bytes_ratio
+            return self.model.kv_bytes(tokens) * kept
+        return np.asarray(tokens, np.float64) * self.model.kv_bytes_per_token
+
+
+def _live(touches: Touches, hold_s: float, rows: int) -> Int64:
+    """Per request the tokens of its path touched within the hold time: ancestors are always as recent."""
+    live = ~touches.first & (touches.gap_s <= hold_s)
+    weights = touches.tokens[touches.node[live]].astype(np.float64)
+    return np.bincount(touches.row[live], weights, minlength=rows).astype(np.int64)
+
+
+def _gb_hours(touches: Touches, hold_s: float, clock: _Clock) -> float:
+    """Room times time: each touch keeps its tokens until the next touch or until the hold time ends."""
+    held = np.full(len(touches.node), hold_s)
+    # gap_s[i + 1] is the time from touch i to the next one of the same node; inf where there is none.
+    held[:-1] = np.minimum(touches.gap_s[1:], hold_s)
+    per_token = float(clock.bytes(np.array([1000], np.int64))[0]) / 1000
+    return float((held * touches.tokens[touches.node]).sum() * per_token / GB / 3600)
+
+
+def _hold_gap(tokens: int, clock: _Clock, fleet: Fleet) -> float | None:
+    """How long a prefix is worth keeping: the saving of one hit over the price of keeping it a second."""
+    if tokens == 0:
+        return 0.0
+    one = np.array([tokens], np.int64)
+    saved_s = float(
+        clock.prefill(one + 64, one * 0)[0] - clock.prefill(one * 0 + 64, one)[0] - clock.restore(one)[0]
+    )
+    room_gb = float(clock.bytes(one)[0]) / GB
+    price = float(fleet.tier_usd_per_gb_hour)
+    if fleet.tier == RESIDENT:
+        price = float(fleet.gpu_usd_per_hour) / fleet.memory_gb
+    if saved_s <= 0:
+        return 0.0
+    hold = room_gb * price / 3600
+    return saved_s * float(fleet.gpu_usd_per_hour) * fleet.gpus / 3600 / hold if hold else None
+
+
+def _decimal(value: float) -> Decimal:
+    """A measured quantity as Decimal: it carries no more digits than a double has."""
+    return Decimal(repr(value))
