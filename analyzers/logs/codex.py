@@ -34,7 +34,7 @@ _BY_THE_MODEL = {
     "image_generation_call",
 }
 _NEVER_SENT = {"ghost_snapshot", "other"}
-_LINE_TYPES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
+_LINE_TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
 
 
 class _Line(msgspec.Struct):

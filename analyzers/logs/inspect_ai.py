@@ -19,7 +19,6 @@ from analyzers.logs.timestamps import read_time
 from analyzers.request import Dialect, Identity, Log, Part, Request
 
 _ATTACHMENT = re.compile(rb'"attachment://([0-9a-f]+)"')
-_MESSAGE_FIELDS = ("role", "content", "name", "tool_call_id")
 
 
 class _Call(msgspec.Struct):
@@ -47,6 +46,20 @@ class _Event(msgspec.Struct):
     call: _Call | None = None
 
 
+class _ToolCall(msgspec.Struct):
+    id: str | None = None
+    function: str | None = None
+    arguments: Any = None
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: Any = ""
+    function: str | None = None
+    tool_call_id: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+
+
 class _Pool(msgspec.Struct):
     messages: list[msgspec.Raw] = []
 
@@ -66,6 +79,7 @@ class _Log(msgspec.Struct):
 
 _LOG = msgspec.json.Decoder(_Log)
 _SAMPLE = msgspec.json.Decoder(_Sample)
+_MESSAGE = msgspec.json.Decoder(_Message)
 _EVENT = msgspec.json.Decoder(_Event)
 
 
@@ -172,14 +186,16 @@ def _chat_message(raw: bytes, sample: _Sample, known: dict[bytes, bytes]) -> byt
     """A message of inspect_ai, whose tool calls hold their function's name and arguments flat, as a Chat message."""
     made = known.get(raw)
     if made is None:
-        message = msgspec.json.decode(_whole(raw, sample.attachments))
-        chat = {name: message[name] for name in _MESSAGE_FIELDS if message.get(name) is not None}
-        if message.get("tool_calls"):
-            chat["tool_calls"] = [
-                tool_call(call.get("id"), call.get("function"), call.get("arguments"))
-                for call in message["tool_calls"]
-            ]
-        if message.get("role") == "tool" and isinstance(message.get("function"), str):
-            chat["name"] = message["function"]
-        made = known[raw] = msgspec.json.encode(chat)
+        message = _MESSAGE.decode(_whole(raw, sample.attachments))
+        fields = {
+            "role": message.role,
+            "content": message.content,
+            "name": message.function if message.role == "tool" else None,
+            "tool_call_id": message.tool_call_id,
+            "tool_calls": [
+                tool_call(call.id, call.function, call.arguments) for call in message.tool_calls or []
+            ],
+        }
+        kept = {name: value for name, value in fields.items() if value is not None and value != []}
+        made = known[raw] = msgspec.json.encode(kept)
     return made

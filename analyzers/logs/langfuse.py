@@ -18,7 +18,7 @@ from analyzers.request import Dialect, Identity, Log, Request
 from analyzers.usage import Usage
 
 NO_INPUT = "Some generations hold no input; of those only the usage is read."
-_OBSERVATION_TYPES = {
+_OBSERVATION_TYPES = (
     "GENERATION",
     "SPAN",
     "EVENT",
@@ -29,7 +29,7 @@ _OBSERVATION_TYPES = {
     "EVALUATOR",
     "EMBEDDING",
     "GUARDRAIL",
-}
+)
 _INGESTED = (
     "generation-create",
     "generation-update",

@@ -54,6 +54,7 @@ _COUNTERS: Final[dict[str, Callable[[Any], dict[str, Any]]]] = {
     "written_tokens": lambda count: {"prompt_tokens_details": {"cache_write_tokens": count}},
     "output_tokens": lambda count: {"completion_tokens": count},
 }
+_MAY_BE_ANSWERS = ("text", "content")
 _PATIENCE = 1000
 """Rows after which a mapped column that no row had is taken for a mistake."""
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -84,8 +85,12 @@ class Prompts(Reader):
             return 0
         if "role" in record:  # one message of a conversation
             return 0
-        prompt = next((record[name] for name in COLUMNS["prompt"] if name in record), None)
-        return 0.2 if isinstance(prompt, str | list) and prompt else 0
+        for name in COLUMNS["prompt"]:
+            value = record.get(name)
+            if isinstance(value, str | list) and value:
+                # A row that also tells its usage is more than a usage row, unless the text can be the answer.
+                return 0.2 if name in _MAY_BE_ANSWERS else 0.55
+        return 0
 
     def read(self, record: Record) -> None:
         row = _FIELDS.decode(record.raw)
