@@ -8,7 +8,9 @@ from typing import Any, Final, Protocol
 from analyzers.errors import InputError
 
 MAX_EXPANSION: Final = 2000
-"""A compressed file may expand by this factor beyond its first GiB; deflate itself reaches 1,032."""
+"""Beyond FREE_EXPANSION bytes a compressed file may expand by this factor; deflate itself reaches 1,032."""
+FREE_EXPANSION: Final = 2**30
+"""Bytes that a file may expand to whatever its size."""
 _CHUNK = 1 << 10  # one KiB of zstd can stand for tens of MiB
 _BUFFER = 1 << 20
 
@@ -52,10 +54,6 @@ class _Expanded(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def close(self) -> None:
-        self._stored.close()
-        super().close()
-
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
             data = self._stored.read(_CHUNK)
@@ -90,7 +88,7 @@ class _Expanded(io.RawIOBase):
                 data = self._active.unused_data
                 self._active = None
         self._expanded_bytes += len(expanded)
-        if self._expanded_bytes > 2**30 + MAX_EXPANSION * self._stored_bytes:
+        if self._expanded_bytes > FREE_EXPANSION + MAX_EXPANSION * self._stored_bytes:
             raise InputError(f"{self._name} expands more than {MAX_EXPANSION} times; this is no log.")
         return bytes(expanded)
 

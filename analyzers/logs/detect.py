@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from analyzers.logs.reader import Reader
+from analyzers.logs.records import mend
 
 SAMPLE = 16
 """Records of a file that are looked at."""
@@ -46,7 +47,7 @@ def _decoded(raws: Sequence[bytes]) -> list[Any]:
     records = []
     for raw in raws:
         try:
-            records.append(msgspec.json.decode(raw))
+            records.append(msgspec.json.decode(mend(raw)))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
     return records

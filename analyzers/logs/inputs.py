@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BufferedReader, RawIOBase
+from io import BufferedReader
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from analyzers.errors import InputError
 
@@ -46,7 +46,14 @@ class Source:
         """The bytes as stored. Raises InputError if the file cannot be opened. Leaves standard input open."""
         if self.path is None:
             stdin: object = sys.stdin.buffer
-            yield stdin if isinstance(stdin, BufferedReader) else BufferedReader(cast(RawIOBase, stdin))
+            if isinstance(stdin, BufferedReader):
+                yield stdin
+                return
+            buffered: BufferedReader = BufferedReader(cast(Any, stdin))
+            try:
+                yield buffered
+            finally:
+                buffered.detach()
             return
         try:
             stored = cast(BufferedReader, self.path.open("rb", buffering=1 << 20))

@@ -148,7 +148,9 @@ class _Reading:
                     return
                 except (NotThisFormatError, msgspec.DecodeError, RecursionError) as again:
                     error = again
-        other = None if self.forced else detect([record.raw], [f for f in self.formats if f is not tried])
+        in_order = isinstance(error, NotThisFormatError) and error.reason in IN_ORDER
+        others = [] if self.forced or in_order else [known for known in self.formats if known is not tried]
+        other = detect([record.raw], others)
         if other is not None:
             try:
                 self._reader(other).read(record)

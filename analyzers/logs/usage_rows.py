@@ -65,10 +65,8 @@ class UsageRows(Reader):
         if answer.usage is None and isinstance(response, dict):
             answer = self._calls.answer(msgspec.json.encode(response))
         answer.usage = answer.usage or _usage(row)
-        if answer.usage is None or (
-            answer.usage.prompt_tokens is None and answer.usage.output_tokens is None
-        ):
-            raise NotThisFormatError("no usage", "it states no token counts")
+        if answer.usage is None and not (row.get("model") or row.get("provider")):
+            raise NotThisFormatError("no usage", "it states neither token counts nor a model")
         self._add_cost(row, answer)
         self.log.note(NO_PROMPTS)
         call = Call(

@@ -13,7 +13,12 @@ def read_rows(folder: Path, *rows: Any, name: str = "log.jsonl", **options: Any)
     """The log of rows written one a line; text is written as it is."""
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     (folder / name).write_text("".join(line + "\n" for line in lines))
-    log = read_log([str(folder / name)], **options)
+    return read_inputs(folder / name, **options)
+
+
+def read_inputs(*inputs: Path | str, **options: Any) -> Log:
+    """The log of files that were written before, every record of them accounted for."""
+    log = read_log([str(path) for path in inputs], **options)
     assert log.records == len(log.requests) + log.merged + sum(log.skipped.values())
     return log
 
@@ -21,6 +26,11 @@ def read_rows(folder: Path, *rows: Any, name: str = "log.jsonl", **options: Any)
 def sent(request: Request) -> list[Any]:
     """The parts of a prompt as values."""
     return [part.value() for part in request.parts]
+
+
+def raw_parts(request: Request) -> list[tuple[str, str]]:
+    """Kind and raw text of each part."""
+    return [(part.kind.value, part.raw.decode()) for part in request.parts]
 
 
 def answered(request: Request) -> Any:
