@@ -88,7 +88,9 @@ class Prompts(Reader):
         for name in COLUMNS["prompt"]:
             value = record.get(name)
             if isinstance(value, str | list) and value:
-                # A row that also tells its usage is more than a usage row, unless the text can be the answer.
+                # Bare messages are rather a Chat body; a row that tells its usage too is more than a usage row.
+                if name == "messages" and "usage" not in record:
+                    return 0.35
                 return 0.2 if name in _MAY_BE_ANSWERS else 0.55
         return 0
 
