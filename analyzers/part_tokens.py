@@ -30,14 +30,11 @@ class RenderedRequests:
     outputs: list["RenderedPart | None"] = field(default_factory=list)
 
 
-def render_requests(requests: Sequence[Request], rendering: "Rendering") -> RenderedRequests:
+def render_requests(
+    requests: Sequence[Request], rendering: "Rendering", answers: bool = True
+) -> RenderedRequests:
+    """Render every request, and its logged answer too when `answers`; outputs are None without."""
     parts: list[RenderedPart] = []
-
-    def note(part: "RenderedPart") -> "RenderedPart":
-        if part.number == len(parts):
-            parts.append(part)
-        return part
-
     numbers: list[int] = []
     counts = np.zeros(len(requests) + 1, np.int64)
     outputs: list[RenderedPart | None] = []
@@ -48,8 +45,10 @@ def render_requests(requests: Sequence[Request], rendering: "Rendering") -> Rend
                     parts.append(part)
                 numbers.append(part.number)
         counts[i + 1] = len(numbers)
-        answer = rendering.render_response(request)
-        outputs.append(note(answer) if answer is not None else None)
+        answer = rendering.render_response(request) if answers else None
+        if answer is not None and answer.number == len(parts):
+            parts.append(answer)
+        outputs.append(answer)
     return RenderedRequests(parts, counts, np.array(numbers, np.int64), outputs)
 
 

@@ -35,7 +35,8 @@ class TraceOptions:
     `tokenizer`: a name, path or hub id, or "auto" to choose by model. `chat_template`: a template file or a
     tokenizer's name, None for the provider's own order. `namespace`: the fields two requests must agree in to
     share a prefix; None for the model and whatever tenant, workspace, adapter or salt the log names; empty for
-    one namespace. `since_ns` and `until_ns` keep requests with since <= time < until.
+    one namespace. `since_ns` and `until_ns` keep requests with since <= time < until. `answers`: render logged
+    answers too, so that a replay finds them in its cache; reuse among prompts does not need them.
     """
 
     tokenizer: str = "auto"
@@ -43,6 +44,7 @@ class TraceOptions:
     namespace: tuple[str, ...] | None = None
     since_ns: int | None = None
     until_ns: int | None = None
+    answers: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
     keep_period(log, options.since_ns, options.until_ns)
     requests = log.requests
     rendering, tokenizer, note = _rendering_and_tokenizer(requests, options)
-    rendered = render_requests(requests, rendering)
+    rendered = render_requests(requests, rendering, options.answers)
     tokens = tokenize_parts(rendered, tokenizer)
     for text in (*rendering.notes, *(tokenizer.notes if tokenizer is not None else ())):
         log.note(text)

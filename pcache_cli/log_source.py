@@ -122,8 +122,11 @@ class LogSource:
         with console.progress("reading the log"):
             return read_log(self.inputs, format=self.format, mapping=self._mapping(), strict=self.strict)
 
-    def traced_log(self) -> "TracedLog":
-        """Requests, content and Trace. Raises InputError when the input is a trace, which holds no content."""
+    def traced_log(self, answers: bool = True) -> "TracedLog":
+        """Requests, content and Trace; logged answers are left out of the tree unless `answers`.
+
+        Raises InputError when the input is a trace, which holds no content.
+        """
         from analyzers.pipeline import trace_log
 
         if self.is_trace():
@@ -133,9 +136,9 @@ class LogSource:
         log = self.log()
         console.announce_compilation()
         with console.progress("tokenizing and building the prefix tree"):
-            return trace_log(log, self._trace_options())
+            return trace_log(log, self._trace_options(answers))
 
-    def _trace_options(self) -> "TraceOptions":
+    def _trace_options(self, answers: bool) -> "TraceOptions":
         from analyzers.logs.timestamps import parse_time
         from analyzers.pipeline import TraceOptions
 
@@ -147,7 +150,7 @@ class LogSource:
             limits[name] = None if text is None else parse_time(text)
             if text is not None and limits[name] is None:
                 raise UsageError(f"'{text}' is no time; write for example 2026-10-05T09:00:00Z")
-        return TraceOptions(self.tokenizer, self.chat_template, namespace, **limits)
+        return TraceOptions(self.tokenizer, self.chat_template, namespace, answers=answers, **limits)
 
     def _mapping(self) -> dict[str, str]:
         if self.map is None:

@@ -48,7 +48,7 @@ def analyze(
         trace, account = source.trace(), None
         groups = []
     else:
-        traced = source.traced_log()
+        traced = source.traced_log(answers=False)
         trace, account = traced.trace, account_of(traced.log)
         groups = [(name, field_values(traced.log.requests, name)) for name in fields]
     by_request = reuse_by_request(trace)

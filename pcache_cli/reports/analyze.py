@@ -49,7 +49,10 @@ def account_of(log: "Log") -> InputAccount:
 def verdict(reuse: Reuse) -> str:
     """The answer in one sentence."""
     if reuse.reusable_token_ratio is None:
-        return "The log holds no prompt content, so what could have been reused is unknown."
+        unknown = "the log holds no prompts, so what could have been reused is unknown"
+        if reuse.logged.read_ratio is None:
+            return f"{unknown.capitalize()}."
+        return f"{percent(reuse.logged.read_ratio, 0)} of the prompt tokens were read from cache; {unknown}."
     possible = (
         f"{percent(reuse.reusable_token_ratio, 0)} of the prompt tokens could have been read from cache"
     )
