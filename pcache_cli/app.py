@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pcache_cli import __version__
-from pcache_cli.commands import analyze, probe, trace
+from pcache_cli.commands import analyze, lint, probe, rule, trace
 
 app = typer.Typer(
     name="pcache",
@@ -36,6 +36,8 @@ def _pcache(
 app.command()(analyze.analyze)
 app.command()(trace.trace)
 app.command()(probe.probe)
+app.command()(lint.lint)
+app.command()(rule.rule)
 
 
 def main() -> None:

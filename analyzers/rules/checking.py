@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from analyzers.findings import Finding, Level, in_order
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule, all_rules
+from analyzers.rules.sightings import Sighting, sightings
 from analyzers.rules.stranded import place
 from analyzers.templates.comments import Instructions, instructions
 from analyzers.templates.exposure import exposures
@@ -118,23 +119,22 @@ def _annotated(prompt: Prompt, told: Instructions) -> Prompt:
 
 
 def _seen_elsewhere(source: Source) -> frozenset[str]:
-    """Live-looking values that more than one request of the file holds: they do not differ from call to call."""
-    from analyzers.rules.sightings import sightings
-
+    """Live-looking values that stand at one place of several requests of the file and never differ there."""
     requests = [prompt for prompt in source.prompts if prompt.kind == "request"]
     if len(requests) < 2:
         return frozenset()
-    found: Counter[str] = Counter()
-    by_text: dict[str, set[str]] = {}
+    by_text: dict[str, list[Sighting]] = {}
+    values: dict[tuple[str | None, str], Counter[str]] = {}
     for prompt in requests:
-        values: set[str] = set()
         for part in prompt.parts:
             if isinstance(part, Text) and part.place.section != "messages":
-                if part.text not in by_text:
-                    by_text[part.text] = {sighting.value for sighting in sightings(part.text)}
-                values |= by_text[part.text]
-        found.update(values)
-    return frozenset(value for value, times in found.items() if times > 1)
+                found = by_text.get(part.text)
+                if found is None:
+                    found = by_text[part.text] = sightings(part.text)
+                for sighting in found:
+                    values.setdefault((part.place.path, sighting.kind), Counter())[sighting.value] += 1
+    settled = [counts for counts in values.values() if len(counts) == 1 and counts.total() > 1]
+    return frozenset(value for counts in settled for value in counts)
 
 
 def _suppressed(findings: list[Finding], told: Instructions, path: str) -> tuple[list[Finding], set[int]]:

@@ -43,6 +43,7 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("epoch time", re.compile(r"\b(?:time|timestamp|epoch|ts|now|generated)\b\W{0,6}(?P<v>1[5-9]\d{8}(?:\d{3})?)\b", re.I)),
     ("current date", re.compile(rf"\b(?:today(?:'s date)?(?:\s+is)?|current date(?:\s+is)?|date today|the date is|it is(?: now)?)\W{{0,4}}(?P<v>{_DAY_NAME}{_DATE})", re.I)),
     ("labelled id", re.compile(r"\b(?:session|request|trace|span|conversation|correlation|run|message|thread|transaction|nonce|cch|invocation)[ _-]?(?:id)?\s*[:=#]\s*[\"'\[]?(?P<v>(?=[\w-]*\d)[A-Za-z0-9][\w-]{7,})", re.I)),
+    ("labelled id", re.compile(r"\b(?:sig|signature|nonce|cch|salt)\s*[:=]\s*[\"']?(?P<v>(?=[\w-]*\d)[\w-]{4,})", re.I)),
     ("UUID", re.compile(r"\b(?P<v>[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})\b", re.I)),
     ("ULID", re.compile(r"\b(?P<v>[0-7](?=[0-9A-HJKMNP-TV-Z]*\d)(?=[0-9A-HJKMNP-TV-Z]*[A-Z])[0-9A-HJKMNP-TV-Z]{25})\b")),
     ("long hexadecimal id", re.compile(r"(?:^|[\[(<])(?P<v>(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,32})(?=[\])>]|\s*$)", re.M)),

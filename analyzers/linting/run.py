@@ -1,0 +1,82 @@
+"""One run of the linter over files: what was read, what was found, how the prompts should be laid out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analyzers.findings import Finding, Level
+from analyzers.rules.checking import Checks, check_sources
+from analyzers.templates.comments import instructions
+from analyzers.templates.front_ends import Readers, read_bytes, read_file
+from analyzers.templates.layout import Layout, layout_of
+from analyzers.templates.parts import Problem, Prompt, Scope, Source
+
+STANDARD_INPUT = "-"
+
+
+@dataclass
+class LintRun:
+    """Everything one run says. `hidden` counts findings that a baseline, or the choice of changed lines, left out."""
+
+    sources: list[Source]
+    findings: list[Finding]
+    problems: list[Problem]
+    layouts: list[Layout] = field(default_factory=list)
+    hidden: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def prompts(self) -> int:
+        """How many prompts were found in the files."""
+        return sum(len(source.prompts) for source in self.sources)
+
+    def count(self, level: Level) -> int:
+        """How many findings have this level."""
+        return sum(finding.level is level for finding in self.findings)
+
+    def at_least(self, level: Level) -> int:
+        """How many findings are of this level or worse."""
+        return sum(finding.level.rank <= level.rank for finding in self.findings)
+
+
+def read_all(
+    paths: Iterable[Path], readers: Readers, standard_input: tuple[str, bytes] | None
+) -> list[Source]:
+    """The files as sources, and what was given on standard input under the name it is to have."""
+    sources = [read_file(path, readers) for path in paths]
+    if standard_input is not None:
+        sources.append(read_bytes(*standard_input, readers))
+    return sources
+
+
+def lint(sources: Sequence[Source], checks: Checks) -> LintRun:
+    """Check the sources and suggest a layout for each prompt that a finding concerns."""
+    findings = check_sources(sources, checks)
+    problems = list(dict.fromkeys(problem for source in sources for problem in source.problems))
+    run = LintRun(list(sources), findings, problems)
+    run.layouts = list(_layouts(sources, findings, checks.scopes))
+    return run
+
+
+def scopes_of(source: Source, scopes: Mapping[str, Scope]) -> dict[str, Scope]:
+    """The scopes given by hand, those that the file's own comments give by name included."""
+    told = instructions(source.comments)
+    return {**scopes, **{name: note.scope for note in told.annotations for name in note.names}}
+
+
+def movable(source: Source) -> Prompt | None:
+    """The prompt of a file that is one template and nothing else, so that its lines can be moved."""
+    only = source.prompts[0] if len(source.prompts) == 1 else None
+    return only if only is not None and only.movable else None
+
+
+def _layouts(
+    sources: Sequence[Source], findings: list[Finding], scopes: Mapping[str, Scope]
+) -> Iterable[Layout]:
+    concerned = {finding.location.path for finding in findings}
+    for source in sources:
+        prompt = movable(source)
+        if prompt is not None and concerned & {source.path, *(part.span.path for part in prompt.parts)}:
+            layout = layout_of(prompt, source.text, scopes_of(source, scopes))
+            if layout.differs:
+                yield layout

@@ -1,0 +1,310 @@
+"""What `pcache lint` does with its options and settings: read, check, compare, fix, report."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+from analyzers.errors import InputError, UsageError
+from analyzers.findings import Level, in_order
+from analyzers.linting.baseline import compare, write_baseline
+from analyzers.linting.changed import changed_lines, only_changed
+from analyzers.linting.discovery import find_files
+from analyzers.linting.fixes import Rewrite, rewrites, with_moves, write
+from analyzers.linting.lock import check_lock, prefixes, write_lock
+from analyzers.linting.run import STANDARD_INPUT, LintRun, lint, read_all
+from analyzers.rules.checking import Checks, ModelLimits
+from analyzers.rules.registry import all_rules, select_rules
+from analyzers.templates.front_ends import Readers
+from analyzers.templates.parts import Scope, Source
+from pcache_cli import console
+from pcache_cli.settings import Settings, load_settings
+
+FORMATS = ("text", "json", "sarif", "github", "junit")
+_MOST_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class LintOptions:
+    """The options of the command, as typed."""
+
+    inputs: tuple[str, ...]
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    output_format: str = "text"
+    output: Path | None = None
+    level: str = "info"
+    fail_level: str | None = None
+    model: str | None = None
+    requests_per_day: int | None = None
+    logs: tuple[str, ...] = ()
+    baseline: Path | None = None
+    update_baseline: bool = False
+    changed: str | None = None
+    lock: bool = False
+    update_lock: bool = False
+    lock_file: Path | None = None
+    fix: bool = False
+    unsafe_fixes: bool = False
+    diff: bool = False
+    stdin_filename: str = "stdin.j2"
+    tokenizer: str | None = None
+    show_text: bool = False
+
+
+def run_lint(options: LintOptions) -> int:
+    """Lint, report, and return the exit code: 2 when something could not be read, 1 when a finding fails."""
+    settings = load_settings()
+    lowest, failing = _levels(options, settings)
+    if options.output_format not in FORMATS:
+        raise UsageError(f"there is no format '{options.output_format}'; there are {', '.join(FORMATS)}")
+    checks = _checks(options, settings)
+    readers = _readers(settings)
+    sources = _sources(options, settings, readers)
+    if options.fix or options.unsafe_fixes or options.diff:
+        changes = _fixed(options, settings, sources, checks, readers)
+        if options.diff:
+            sys.stdout.write("".join(change.diff() for change in changes))
+            console.note(f"{len(changes)} file(s) would change" if changes else "nothing to fix")
+            return 1 if changes else 0
+        sources = _sources(options, settings, readers) if changes else sources
+    run = _checked(options, settings, sources, checks, readers)
+    run.findings = [finding for finding in run.findings if finding.level.rank <= lowest.rank]
+    report(run, options, failing)
+    if run.problems:
+        return 2
+    return 1 if failing is not None and run.at_least(failing) else 0
+
+
+def _levels(options: LintOptions, settings: Settings) -> tuple[Level, Level | None]:
+    failing = options.fail_level or settings.lint.fail_level or "warning"
+    for word, extra in ((options.level, ()), (failing, ("never",))):
+        if word not in (*Level, *extra):
+            raise UsageError(f"'{word}' is no level; write {', '.join([*map(str, Level), *extra])}")
+    return Level(options.level), None if failing == "never" else Level(failing)
+
+
+def _checks(options: LintOptions, settings: Settings) -> Checks:
+    rules = select_rules(options.select or settings.lint.select, (*settings.lint.ignore, *options.ignore))
+    model = options.model or settings.lint.model
+    return Checks(
+        rules,
+        _counter(options.tokenizer or settings.tokenizer or "o200k"),
+        _scopes(settings),
+        _ignored_in(options, settings),
+        _limits,
+        model,
+    )
+
+
+def _limits(provider: str | None, model: str | None) -> ModelLimits:
+    from pcache_cli.lint_prices import limits_of
+
+    return limits_of(provider, model)
+
+
+def _counter(name: str) -> Callable[[str], int]:
+    """Counts tokens; the tokenizer is loaded when the first finding needs it."""
+
+    @cache
+    def tokenizer():  # type: ignore[no-untyped-def]
+        from analyzers.tokenization import load_tokenizer
+
+        return load_tokenizer(name)
+
+    @cache
+    def count(text: str) -> int:
+        return len(tokenizer().encode(text))
+
+    return count
+
+
+def _scopes(settings: Settings) -> dict[str, Scope]:
+    scopes: dict[str, Scope] = {}
+    for name, word in settings.lint.volatility.items():
+        if word not in set(Scope):
+            raise UsageError(f"volatility of '{name}': '{word}' is none of {', '.join(Scope)}")
+        scopes[name] = Scope(word)
+    return scopes
+
+
+def _ignored_in(options: LintOptions, settings: Settings) -> Callable[[str], frozenset[str]]:
+    by_glob = {glob: set(select_rules(words)) for glob, words in settings.lint.per_file_ignores.items()}
+    for text in options.per_file_ignores:
+        glob, colon, words = text.rpartition(":")
+        if not colon or not words.strip():
+            raise UsageError(f"'{text}' is not GLOB:RULES; write for example 'legacy/*:PC101,PC107'")
+        chosen = select_rules([word for word in words.split(",") if word.strip()])
+        by_glob[glob] = by_glob.get(glob, set()) | set(chosen)
+
+    def ignored(path: str) -> frozenset[str]:
+        shown = Path(path).as_posix().removeprefix("./")
+        return frozenset(
+            rule
+            for glob, rules in by_glob.items()
+            if fnmatchcase(shown, glob) or fnmatchcase(Path(path).name, glob)
+            for rule in rules
+        )
+
+    return ignored
+
+
+def _readers(settings: Settings) -> Readers:
+    folder = settings.folder or Path.cwd()
+    return Readers(tuple(folder / root for root in settings.lint.roots), frozenset(settings.lint.filters))
+
+
+def _sources(options: LintOptions, settings: Settings, readers: Readers) -> list[Source]:
+    files = [text for text in options.inputs if text != STANDARD_INPUT]
+    typed = None
+    if STANDARD_INPUT in options.inputs:
+        if options.fix or options.unsafe_fixes:
+            raise UsageError("fixes are written to files; give --diff to see them for standard input")
+        typed = (options.stdin_filename, sys.stdin.buffer.read())
+    readers.files.parsed.clear()
+    paths = find_files(files, (*settings.lint.exclude, *options.exclude)) if files else []
+    if not paths and typed is None:
+        raise InputError(f"there is no template, request or source file in {', '.join(files)}")
+    return read_all(paths, readers, typed)
+
+
+def _fixed(
+    options: LintOptions, settings: Settings, sources: list[Source], checks: Checks, readers: Readers
+) -> list[Rewrite]:
+    """Apply the fixes round by round, as one may make room for another; with --diff, the first round only."""
+    done: dict[Path, Rewrite] = {}
+    fixed = 0
+    for _ in range(_MOST_ROUNDS):
+        run = lint(sources, checks)
+        if options.unsafe_fixes:
+            with_moves(run, checks, readers)
+        changes = rewrites(run, options.unsafe_fixes)
+        if options.diff or not changes:
+            return changes or list(done.values())
+        for change in changes:
+            write(change)
+            done[change.path] = change
+            fixed += change.fixed
+        sources = _sources(options, settings, readers)
+    console.note(f"fixed {fixed} finding(s) in {len(done)} file(s)")
+    return list(done.values())
+
+
+def _checked(
+    options: LintOptions, settings: Settings, sources: list[Source], checks: Checks, readers: Readers
+) -> LintRun:
+    run = lint(sources, checks)
+    with_moves(run, checks, readers)
+    _compare_lock(options, settings, run, checks)
+    _price(options, settings, run)
+    found = len(run.findings)
+    if options.changed is not None:
+        run.findings = only_changed(run.findings, changed_lines(options.changed))
+    _compare_baseline(options, settings, run)
+    run.hidden = found - len(run.findings)
+    return run
+
+
+def _compare_lock(options: LintOptions, settings: Settings, run: LintRun, checks: Checks) -> None:
+    path = options.lock_file or _from_settings(settings, settings.lint.lock_file) or Path("pcache.lock")
+    if options.update_lock:
+        name = options.tokenizer or settings.tokenizer or "o200k"
+        locked = prefixes(run.sources, checks.scopes, checks.count_tokens)
+        write_lock(locked, path, name)
+        run.notes.append(f"wrote {path}: the fixed beginnings of {len(locked)} prompt(s)")
+    elif options.lock:
+        changes = check_lock(run.sources, checks.scopes, checks.count_tokens, path)
+        run.findings = in_order(run.findings + [f for f in changes.findings if f.rule in checks.rules])
+        for what, keys in (
+            ("is not in the lock", changes.added),
+            ("is in the lock but gone", changes.removed),
+        ):
+            run.notes += [f"{key} {what}; update it with --update-lock" for key in keys]
+
+
+def _compare_baseline(options: LintOptions, settings: Settings, run: LintRun) -> None:
+    path = options.baseline or _from_settings(settings, settings.lint.baseline)
+    if options.update_baseline:
+        path = path or Path("pcache-baseline.json")
+        run.notes.append(f"wrote {path}: {write_baseline(run.findings, path)} finding(s)")
+        run.findings = []
+    elif path is not None:
+        compared = compare(run.findings, path)
+        run.findings = compared.new
+        if compared.known:
+            run.notes.append(f"{compared.known} known finding(s) of {path} are not shown")
+        if compared.gone:
+            run.notes.append(f"{compared.gone} entries of {path} are gone; drop them with --update-baseline")
+
+
+def _price(options: LintOptions, settings: Settings, run: LintRun) -> None:
+    model = options.model or settings.lint.model
+    requests = options.requests_per_day or settings.lint.requests_per_day
+    if requests is None:
+        return
+    if model is None:
+        raise UsageError("--requests-per-day needs --model, whose prices are to be used")
+    if any(finding.tokens_lost for finding in run.findings):
+        from pcache_cli.lint_prices import priced, saving_per_token
+
+        run.findings = priced(run.findings, saving_per_token(model), requests)
+
+
+def _from_settings(settings: Settings, path: str | None) -> Path | None:
+    return None if path is None else (settings.folder or Path.cwd()) / path
+
+
+def report(run: LintRun, options: LintOptions, failing: Level | None) -> None:
+    """Write the report in the chosen format, to standard output or to the file."""
+    text = _rendered(run, options, failing)
+    if text is None:
+        from pcache_cli.reports.findings_text import FindingsView, print_findings
+
+        names = {id: rule.name for id, rule in all_rules().items()}
+        if options.output is None:
+            print_findings(run, FindingsView(names, options.show_text), console.stdout_console())
+            return
+        from io import StringIO
+
+        from rich.console import Console
+
+        buffer = StringIO()
+        print_findings(
+            run, FindingsView(names, options.show_text), Console(file=buffer, no_color=True, width=120)
+        )
+        text = buffer.getvalue()
+    if options.output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        options.output.write_text(text, "utf-8")
+    except OSError as problem:
+        raise InputError(f"cannot write {options.output}: {problem.strerror}") from None
+
+
+def _rendered(run: LintRun, options: LintOptions, failing: Level | None) -> str | None:
+    """The report as text of the chosen machine format; None for the one for people."""
+    import json
+
+    if options.output_format == "json":
+        from pcache_cli.reports.findings_json import findings_document
+
+        document = findings_document(run, show_text=options.show_text)
+        return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    if options.output_format == "sarif":
+        from pcache_cli.reports.sarif import sarif_document
+
+        return json.dumps(sarif_document(run, all_rules()), ensure_ascii=False, indent=2) + "\n"
+    if options.output_format == "github":
+        from pcache_cli.reports.github import github_annotations
+
+        return "".join(line + "\n" for line in github_annotations(run))
+    if options.output_format == "junit":
+        from pcache_cli.reports.junit import junit_xml
+
+        return junit_xml(run, failing)
+    return None
