@@ -25,6 +25,13 @@ EARLIER_ROWS_MISSING = (
     "Some Claude Code sessions continue from rows that are not in these files; those prompts lack the "
     "earlier history."
 )
+FIRST_FIGURES = (
+    "Some Claude Code rows give fewer output tokens than their answers can have (the count at the start of a "
+    "stream): outputs and what they cost are larger than stated."
+)
+_MOST_BYTES_A_TOKEN = 40
+_CLOUDS = {"msg_bdrk": "bedrock", "msg_vrtx": "vertex"}
+"""Beginnings of message ids where the model is not served by Anthropic itself."""
 _CONVERSATION = ("user", "assistant")
 _BY_THE_CLIENT = "<synthetic>"
 
@@ -114,6 +121,9 @@ class ClaudeCode(Reader):
         intern = self.log.parts.interner(Dialect.ANTHROPIC, PartKind.RESPONSE)
         for call in self._touched.values():
             call.request.output = intern(call.answer.raw())
+            size = sum(map(len, call.answer.contents))
+            if 0 <= call.output_tokens < size // _MOST_BYTES_A_TOKEN - 10:
+                self.log.note(FIRST_FIGURES)
         self._touched.clear()
         self._unlinked.clear()
 
@@ -135,7 +145,7 @@ class ClaudeCode(Reader):
                 # The prompt was complete when its last row was written.
                 time_ns=history.last_ns or read_time(line.timestamp, self.log),
                 model=message.model,
-                provider="anthropic",
+                provider=_CLOUDS.get((message.id or "")[:8], "anthropic"),
                 identity=_identity(line),
             )
             call = self._calls[row.call] = _Call(request, Message("assistant", row.call, []))

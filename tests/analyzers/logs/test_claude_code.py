@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import Any
 
 from analyzers.logs import read_log
-from analyzers.logs.claude_code import EARLIER_ROWS_MISSING, NOT_IN_THE_FILE
+from analyzers.logs.claude_code import EARLIER_ROWS_MISSING, FIRST_FIGURES, NOT_IN_THE_FILE
 from tests.analyzers.logs.session_rows import answered, read_rows, sent
 from tests.shared_folder import SHARED, needs_shared
 
@@ -180,6 +180,23 @@ def test_errors_shown_by_the_client_are_no_calls_and_are_not_sent(tmp_path: Path
 def test_missing_earlier_rows_are_said_to_be_missing(tmp_path: Path) -> None:
     log = read_rows(tmp_path, _user("u5", "gone", 0, "go on"), _answer("a5", "u5", 1, "1", _text("ok")))
     assert EARLIER_ROWS_MISSING in log.notes
+
+
+def test_an_output_figure_too_small_for_its_answer_is_pointed_out(tmp_path: Path) -> None:
+    rows = [_user("u1", None, 0, "hello"), _answer("a1", "u1", 1, "1", _text("word " * 300), output=1)]
+    assert FIRST_FIGURES in read_rows(tmp_path, *rows).notes
+    rows[1]["message"]["usage"]["output_tokens"] = 300
+    assert FIRST_FIGURES not in read_rows(tmp_path, *rows).notes
+
+
+def test_message_ids_tell_the_cloud(tmp_path: Path) -> None:
+    log = read_rows(
+        tmp_path,
+        _user("u1", None, 0, "hello"),
+        _answer("a1", "u1", 1, "bdrk_1", _text("x")),
+        _answer("a2", "a1", 2, "1", _text("y")),
+    )
+    assert [request.provider for request in log.requests] == ["bedrock", "anthropic"]
 
 
 def test_a_damaged_row_is_skipped_and_the_rest_is_read(tmp_path: Path) -> None:
