@@ -283,4 +283,6 @@ def _dialect_and_score(raw: bytes) -> tuple[Dialect, float] | None:
         return None
     if call.url is not None or body.model or body.model_id or body is not row:
         return dialect, 0.9
+    if dialect in (Dialect.ANTHROPIC, Dialect.BEDROCK, Dialect.GEMINI) or body.tools is not UNSET:
+        return dialect, 0.8
     return dialect, 0.1 if dialect is Dialect.OPENAI_RESPONSES else 0.4

@@ -97,6 +97,8 @@ def dialect_of_body(body: Body, provider: str | None, prefer: Dialect | None = N
             return Dialect.ANTHROPIC
     if provider is not None and "anthropic" in provider:
         return Dialect.ANTHROPIC
+    if provider is not None and ("openai" in provider or provider == "azure"):
+        return Dialect.OPENAI_CHAT
     if body.thinking is not UNSET or body.output_config is not UNSET:
         return prefer or Dialect.ANTHROPIC
     return prefer or Dialect.OPENAI_CHAT
