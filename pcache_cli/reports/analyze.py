@@ -83,7 +83,7 @@ def print_account(console: "Console", account: InputAccount | None, info: "Trace
     shared = ", ".join(info.namespace_fields)
     console.print(f"Sharing: {'requests that agree in ' + plain(shared) if shared else 'all'}.", style="dim")
     for note in account.notes if account is not None else info.notes:
-        console.print(f"Note: {plain(note)}.", style="dim")
+        console.print(f"Note: {plain(note).rstrip('.')}.", style="dim")
 
 
 def print_reuse(
