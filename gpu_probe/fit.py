@@ -34,6 +34,7 @@ _CANDIDATES = [
     ("fixed", "new", "pairs_causal", "pairs_masked", "cached"),
     ("fixed", "new", "pairs_causal", "pairs_masked", "warm"),
 ]
+_MOST_TERMS = max(len(names) for names in _CANDIDATES)
 _FEWEST_CELLS = 4
 
 
@@ -47,20 +48,28 @@ class _Fitted:
 def non_negative_least_squares(columns: Floats, target: Floats) -> Floats:
     """x ≥ 0 minimising ‖columns·x − target‖ (columns [rows, k], k small; the result [k]).
 
-    Tries every subset of columns (the optimum is the ordinary solution on one of them), so it is exact.
+    Exact: the optimum is the ordinary solution on some subset of the columns, so the subsets are tried,
+    the largest first; when all columns come out non-negative that is the optimum already.
     """
     count = columns.shape[1]
-    best, best_error = np.zeros(count), float(target @ target)
-    for size in range(1, count + 1):
+    gram, projected = columns.T @ columns, columns.T @ target
+    best, lowest = np.zeros(count), 0.0
+    for size in range(count, 0, -1):
         for chosen in combinations(range(count), size):
-            part = columns[:, chosen]
-            solution, _, rank, _ = np.linalg.lstsq(part, target, rcond=None)
-            if rank < size or np.any(solution < 0):
+            kept = list(chosen)
+            try:
+                solution = np.linalg.solve(gram[np.ix_(kept, kept)], projected[kept])
+            except np.linalg.LinAlgError:
                 continue
-            error = float(np.sum((part @ solution - target) ** 2))
-            if error < best_error * (1 - 1e-9):
-                best, best_error = np.zeros(count), error
-                best[list(chosen)] = solution
+            if np.any(solution < 0):
+                continue
+            # ‖columns·x − target‖² less ‖target‖², at the solution of the normal equations.
+            error = -float(solution @ projected[kept])
+            if error < lowest:
+                best, lowest = np.zeros(count), error
+                best[kept] = solution
+            if size == count:
+                return best
     return best
 
 
@@ -148,8 +157,9 @@ def _table(
 
 
 def _floors(cells: int) -> int:
-    """How many of the shortest cells may lie on the floor: at most a third."""
-    return 1 + cells // 3
+    """How many of the shortest cells may lie on the floor: all but enough to fit the terms twice over. On a
+    fast device most suffixes of a few dozen tokens do."""
+    return max(1, cells - 2 * _MOST_TERMS)
 
 
 def _fit(table: dict[str, Floats], seconds: Floats, names: tuple[str, ...], on_floor: int) -> _Fitted:

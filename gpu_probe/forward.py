@@ -7,8 +7,6 @@ the name the model's own signature has (`cache` from 5.24 on, `past_key_values` 
 checked afterwards.
 """
 
-import inspect
-from functools import cache as remembered
 from typing import Any
 
 import torch
@@ -46,7 +44,7 @@ def prefill(
             position_ids=positions,
             use_cache=True,
             logits_to_keep=logits,
-            **{_cache_argument(type(loaded.model)): cache},
+            **{loaded.cache_argument: cache},
         )
     length = cached_length(cache)
     if length is not None and length != cached + new:
@@ -55,11 +53,6 @@ def prefill(
             "this model does not continue a given cache"
         )
     return out.logits[0]
-
-
-@remembered
-def _cache_argument(model_class: type) -> str:
-    return "cache" if "cache" in inspect.signature(model_class.forward).parameters else "past_key_values"
 
 
 def cached_length(cache: Any) -> int | None:

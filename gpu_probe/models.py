@@ -1,6 +1,7 @@
 """A model to probe: from the catalogue of shapes, a local folder, a GGUF file or a hub id."""
 
 import hashlib
+import inspect
 import json
 from contextlib import redirect_stderr
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ class ModelRequest:
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model ready to run. `kernel` names the pairs its attention computes (`simulators.latency.features`)."""
+    """A model ready to run. `kernel` names the pairs its attention computes (`simulators.latency.features`),
+    `cache_argument` the argument of its forward that takes a cache."""
 
     model: Any
     config: Any
@@ -45,6 +47,7 @@ class LoadedModel:
     device: torch.device
     dtype: torch.dtype
     kernel: Kernel
+    cache_argument: str
     weights_sha256: str
     tokenizer_sha256: str | None
 
@@ -172,9 +175,14 @@ def describe(
         dtype=model.dtype,
         # On the host there is no kernel that skips pairs behind a prefix: the bias is written out as a mask.
         kernel=_kernel(attention, device),
+        cache_argument=_cache_argument(model),
         weights_sha256=weights_sha256(model),
         tokenizer_sha256=tokenizer_sha256(tokenizer),
     )
+
+
+def _cache_argument(model: Any) -> str:
+    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
 
 
 def _kernel(attention: str, device: torch.device) -> Kernel:

@@ -130,18 +130,16 @@ def check_against_prefill(loaded: LoadedModel, exam: Exam, restored: KvImage, la
 
 def check_planted(loaded: LoadedModel, exam: Exam, label: str, seed: int) -> Check:
     """Damage the state by one of the applicable faults, chosen by the seed: the comparison with a full
-    prefill must notice. Passing means that the fault was caught."""
+    prefill must notice. Passes when the fault is beyond the tolerance and beyond twice the honest error."""
     applicable = [name for name in sorted(FAULTS) if FAULTS[name](exam.image) is not None]
     fault = applicable[seed % len(applicable)]
     damaged = FAULTS[fault](exam.image)
     assert damaged is not None
+    honest = check_against_prefill(loaded, exam, exam.image, label)
     seen = check_against_prefill(loaded, exam, damaged, label)
+    caught = not seen.passed and (seen.error or 0.0) > 2 * (honest.error or 0.0)
     return Check(
-        f"{label}: planted fault '{fault}' is caught",
-        not seen.passed,
-        seen.error,
-        seen.tolerance,
-        planted=True,
+        f"{label}: planted fault '{fault}' is caught", caught, seen.error, seen.tolerance, planted=True
     )
 
 

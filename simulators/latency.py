@@ -217,6 +217,10 @@ class Calibration:
                 high = middle
         return low
 
+    def longest_measured_prefix(self, new: int) -> int:
+        """The longest prefix for which `new` more tokens still lie within the measured lengths; at least 1."""
+        return max(1, min(self.prefill.longest_cached, self.prefill.longest_total - new))
+
     def tokens_per_second(self, new: int, cached: int = 0) -> float:
         """Prefill rate: new tokens ÷ prefill seconds."""
         return new / float(self.prefill_seconds(new, cached))

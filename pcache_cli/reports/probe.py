@@ -38,7 +38,7 @@ def show_calibration(calibration: "Calibration", path: Path) -> None:
 
 def verdict(calibration: "Calibration") -> str:
     """The answer in one sentence."""
-    longest = calibration.prefill.longest_cached
+    longest = calibration.longest_measured_prefix(_SUFFIX)
     failed = [check for check in calibration.checks if not check.passed]
     if failed:
         return f"Restored KV of {calibration.model.name} is WRONG here: {failed[0].name} failed."
@@ -70,10 +70,10 @@ def show_seconds(seconds: float) -> str:
 def show_bytes(size: float) -> str:
     """Bytes in binary units, three digits."""
     for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            return f"{size:.4g} {unit}"
+        if size < 999.5 or unit == "GiB":
+            return f"{size:.3g} {unit}"
         size /= 1024
-    return f"{size:.4g} GiB"
+    return f"{size:.3g} GiB"
 
 
 def _facts(calibration: "Calibration") -> list[str]:
@@ -131,7 +131,7 @@ def _show_tiers(screen: "Console", calibration: "Calibration") -> None:
     from rich import box
     from rich.table import Table
 
-    longest = calibration.prefill.longest_cached
+    longest = calibration.longest_measured_prefix(_SUFFIX)
     table = Table(
         title=f"Restoring {count(longest)} tokens, then {_SUFFIX} new ones",
         title_justify="left",
@@ -145,7 +145,6 @@ def _show_tiers(screen: "Console", calibration: "Calibration") -> None:
         "store",
         "TTFT",
         "saved",
-        "how known",
         "break-even",
         "logit error",
     ):
@@ -161,12 +160,13 @@ def _show_tiers(screen: "Console", calibration: "Calibration") -> None:
             f"{size / restore / 1e9:.3g} GB/s",
             "-" if store is None else show_seconds(float(store)),
             show_seconds(float(calibration.ttft_seconds(_SUFFIX, longest, tier.name))),
-            show_seconds(float(calibration.ttft_saved_seconds(_SUFFIX, longest, tier.name))),
-            calibration.provenance(_SUFFIX, longest, tier.name),
+            show_seconds(float(calibration.ttft_saved_seconds(_SUFFIX, longest, tier.name)))
+            + mark(calibration.provenance(_SUFFIX, longest, tier.name)),
             show_break_even(calibration.break_even(tier.name, new=_SUFFIX)),
             "exact" if tier.logit_error == 0 else f"{tier.logit_error or 0:.2g} σ",
         )
     screen.print(table)
+    screen.print("* projected: outside the measured lengths; the rest lies within them.", style="dim")
     for cell in calibration.overlap_cells:
         screen.print(
             f"{cell.tier}, {count(cell.cached)} restored while {count(cell.new)} are computed: "
@@ -177,8 +177,13 @@ def _show_tiers(screen: "Console", calibration: "Calibration") -> None:
 def show_break_even(found: "BreakEven") -> str:
     """Tokens and how it is known."""
     if found.tokens is None:
-        return f"not below {count(found.searched_to)}"
-    return f"{count(found.tokens)} ({found.provenance})"
+        return f"> {count(found.searched_to)} *"
+    return count(found.tokens) + mark(found.provenance)
+
+
+def mark(provenance: str) -> str:
+    """A star for what is projected."""
+    return "" if provenance == "measured" else " *"
 
 
 def _show_checks(screen: "Console", calibration: "Calibration") -> None:
@@ -188,10 +193,10 @@ def _show_checks(screen: "Console", calibration: "Calibration") -> None:
     for check in calibration.checks:
         if _is_intact_tier(check):
             continue
-        mark = "[green]passed[/]" if check.passed else "[red]FAILED[/]"
+        state = "[green]passed[/]" if check.passed else "[red]FAILED[/]"
         error = "" if check.error is None else f": error {check.error:.2g}, allowed {check.tolerance:.2g}"
         detail = f" ({check.detail})" if check.detail else ""
-        screen.print(f"{mark} {plain(check.name + error + detail)}", soft_wrap=True)
+        screen.print(f"{state} {plain(check.name + error + detail)}", soft_wrap=True)
 
 
 def _is_intact_tier(check: "Check") -> bool:
