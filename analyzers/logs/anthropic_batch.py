@@ -3,11 +3,11 @@
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Struct
 
-from analyzers.logs.answers import Answer, read_answer
+from analyzers.logs.answers import Answer
 from analyzers.logs.batch_reader import BatchReader
-from analyzers.logs.body import Body
+from analyzers.logs.body import Body, Field, sent
 from analyzers.logs.calls import Call
 from analyzers.logs.reader import Carries, NotThisFormatError, Record
 from analyzers.request import Dialect
@@ -20,7 +20,7 @@ class _Asked(Struct):
 
 class _Result(Struct):
     type: str
-    message: Raw | None = None
+    message: Field = UNSET
 
 
 class _AnthropicRow(Struct):
@@ -62,11 +62,11 @@ class AnthropicBatch(BatchReader):
         elif row.custom_id is not None and row.params is not None:
             self._ask(record, row.custom_id, row.params)
         elif row.custom_id is not None and row.result is not None:
-            message = row.result.message
+            message = sent(row.result.message)
             if message is None:
                 self.answer(record, row.custom_id, Answer(failed=row.result.type))
             else:
-                self.answer(record, row.custom_id, read_answer(bytes(message)))
+                self.answer(record, row.custom_id, self._calls.answer(message))
         else:
             raise NotThisFormatError("no prompt", "it has neither params nor a result")
 

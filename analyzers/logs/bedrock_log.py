@@ -3,10 +3,10 @@
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Struct
 
 from analyzers.logs.answers import Answer, usage_of
-from analyzers.logs.body import Body
+from analyzers.logs.body import Body, Field, sent
 from analyzers.logs.calls import Call, Calls, dialect_of_call
 from analyzers.logs.event_streams import response_of_events
 from analyzers.logs.reader import Carries, NotThisFormatError, Reader, Record
@@ -17,8 +17,8 @@ _BODY = msgspec.json.Decoder(Body)
 
 
 class _Side(Struct, rename="camel"):
-    input_body_json: Raw | None = None
-    output_body_json: Raw | None = None
+    input_body_json: Field = UNSET
+    output_body_json: Field = UNSET
     input_token_count: int | None = None
     output_token_count: int | None = None
     cache_read_input_token_count: int | None = None
@@ -69,14 +69,15 @@ class BedrockInvocationLog(Reader):
     def read(self, record: Record) -> None:
         """Read one invocation."""
         row = _INVOCATION.decode(record.raw)
-        if row.input.input_body_json is None:
+        prompt = sent(row.input.input_body_json)
+        if prompt is None:
             raise NotThisFormatError("no prompt", "the body was stored apart from the log or not at all")
-        body = _BODY.decode(row.input.input_body_json)
+        body = _BODY.decode(prompt)
         body.model = row.model_id
         answer = Answer(failed=row.error_code)
-        output = row.output.output_body_json
+        output = sent(row.output.output_body_json)
         if output is not None:
-            answer = self._calls.answer(_joined(bytes(output)))
+            answer = self._calls.answer(_joined(output))
         counters = {
             "inputTokens": row.input.input_token_count,
             "cacheReadInputTokens": row.input.cache_read_input_token_count,

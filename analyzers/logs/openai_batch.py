@@ -3,11 +3,11 @@
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Struct
 
 from analyzers.logs.answers import Answer
 from analyzers.logs.batch_reader import BatchReader
-from analyzers.logs.body import Body
+from analyzers.logs.body import Body, Field, sent
 from analyzers.logs.calls import Call, dialect_of_call
 from analyzers.logs.reader import Carries, Record
 
@@ -16,7 +16,7 @@ class _OpenAIRow(Struct):
     custom_id: str
     url: str | None = None
     body: Body | None = None
-    response: Raw | None = None
+    response: Field = UNSET
     error: Any = None
 
 
@@ -45,7 +45,8 @@ class OpenAIBatch(BatchReader):
             call = Call(row.body, url=row.url, request_id=row.custom_id, provider="openai")
             self.ask(record, row.custom_id, call, dialect_of_call(call))
             return
-        if row.response is None or row.error:
+        response = sent(row.response)
+        if response is None or row.error:
             self.answer(record, row.custom_id, Answer(failed="error in the batch output"))
             return
-        self.answer(record, row.custom_id, self._calls.answer(bytes(row.response)))
+        self.answer(record, row.custom_id, self._calls.answer(response))
