@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pcache_cli import __version__
-from pcache_cli.commands import analyze, lint, probe, rule, trace
+from pcache_cli.commands import analyze, cost, lint, probe, rule, trace
 
 app = typer.Typer(
     name="pcache",
@@ -38,6 +38,7 @@ app.command()(trace.trace)
 app.command()(probe.probe)
 app.command()(lint.lint)
 app.command()(rule.rule)
+app.command()(cost.cost)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from analyzers.request import Request
 from analyzers.trace import NO_TIME, Trace
-from simulators.logged_usage import logged_reads
+from simulators.logged_usage import logged_reads, scales
 from simulators.prices import MILLION, Call, PriceBook, Rates, Tokens, UnknownPriceError
 from simulators.touches import Touches
 
@@ -34,14 +34,14 @@ DEFINITIONS = {
 
 @dataclass(frozen=True, slots=True)
 class PricedRow:
-    """One request ready to be billed; either `rates` and `tokens`, or the reason they are not known."""
+    """One request ready to be billed: `rates` and `tokens`, or the reason that one of them is not known."""
 
     row: int
     tokens: Tokens | None
     rates: Rates | None
     unknown: str | None
     price_unknown: bool = False
-    """The usage is known and its price is not."""
+    """No price list holds for the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Bill:
 class CostReport:
     """Bills by currency, and by currency for each value of each grouping (model, route, tenant, session).
 
-    `unknown` counts the requests left out by reason; `unpriced` those of them whose usage is known.
+    `unknown` counts the requests left out by reason; `unpriced` those of them that no price list covers.
     """
 
     requests: int
@@ -102,6 +102,7 @@ def priced_rows(trace: Trace, requests: Sequence[Request] | None, book: PriceBoo
         logged_reads(trace).tolist(),
         table.usage_output.tolist(),
     )
+    counted = table.prompt_tokens.tolist()
     known_writes = (table.usage_written >= 0).tolist()
     offsets = trace.written.offsets.tolist()
     writes, lifetimes = trace.written.values.tolist(), trace.written_ttl_s.values.tolist()
@@ -110,9 +111,6 @@ def priced_rows(trace: Trace, requests: Sequence[Request] | None, book: PriceBoo
         usage = requests[row].usage if requests is not None else None
         model, provider = table.model.of(row), table.provider.of(row)
         prompt, read, output = prompts[row], reads[row], outputs[row]
-        if prompt < 0:
-            rows.append(PricedRow(row, None, None, "the log gives no usage"))
-            continue
         if model is None:
             rows.append(PricedRow(row, None, None, "the log does not name the model", True))
             continue
@@ -121,7 +119,7 @@ def priced_rows(trace: Trace, requests: Sequence[Request] | None, book: PriceBoo
             model,
             provider,
             moment,
-            prompt,
+            prompt if prompt >= 0 else counted[row],
             usage.service_tier if usage else None,
             usage.speed if usage else None,
             usage.inference_geo if usage else None,
@@ -130,6 +128,9 @@ def priced_rows(trace: Trace, requests: Sequence[Request] | None, book: PriceBoo
             rates = book.rates(call)
         except UnknownPriceError as problem:
             rows.append(PricedRow(row, None, None, str(problem), True))
+            continue
+        if prompt < 0:
+            rows.append(PricedRow(row, None, rates, "the log gives no usage"))
             continue
         if read < 0 and rates.read is None:
             read = 0
@@ -187,7 +188,7 @@ class _Tally:
 def cost_report(
     trace: Trace, rows: Sequence[PricedRow], touches: Touches | None, by: Iterable[str] = ("model",)
 ) -> CostReport:
-    """The bills of the whole log and of each group. `touches` None: the log holds no prompts.
+    """The bills of the whole log and of each group. `touches` None: the log does not hold the prompts.
 
     `by`: model, provider, route, tenant, session, file.
     """
@@ -222,7 +223,6 @@ def cost_report(
         },
         unknown=dict(unknown.most_common()),
         unpriced=unpriced,
-        notes=_notes(trace, possible is not None),
     )
 
 
@@ -231,8 +231,7 @@ def _possible(trace: Trace, touches: Touches | None) -> tuple[list[int], list[in
     if touches is None:
         return None
     count = len(trace)
-    prompt, logged = trace.requests.prompt_tokens, trace.requests.usage_prompt
-    scale = np.where((logged > 0) & (prompt > 0), logged / np.maximum(prompt, 1), 1.0)
+    prompt, scale = trace.requests.prompt_tokens, scales(trace)
     read = np.minimum(touches.reusable(count), np.maximum(prompt - 1, 0))
     written = np.minimum(touches.worth_writing(count), prompt - read)
     return np.floor(read * scale).astype(int).tolist(), np.floor(written * scale).astype(int).tolist()
@@ -315,20 +314,3 @@ def _least(tally: _Tally) -> Decimal:
     read, written = tally.possible_read, tally.possible_written
     best = rates.cost(Tokens(tally.prompt - read - written, read, {shortest: written}, tally.output)).total
     return min(best, without)
-
-
-def _notes(trace: Trace, with_prompts: bool) -> list[str]:
-    notes = []
-    if not with_prompts:
-        notes.append("the log holds no prompts, so what was possible is not known")
-        return notes
-    prompt, logged = trace.requests.prompt_tokens, trace.requests.usage_prompt
-    both = (prompt > 0) & (logged > 0)
-    if both.any():
-        ratio = float(np.median(logged[both] / prompt[both]))
-        if not 0.67 < ratio < 1.5:
-            notes.append(
-                f"the log states {ratio:.1f} times the tokens that its content has: it holds only part of the "
-                "prompts, and what was possible is an estimate from that part"
-            )
-    return notes

@@ -13,6 +13,7 @@ import numpy as np
 
 from analyzers.trace import NO_TIME, Int64, Trace
 from simulators.cost import PricedRow
+from simulators.logged_usage import scales
 from simulators.prices import MILLION, Rates, Tokens
 from simulators.touches import Touches
 
@@ -59,10 +60,11 @@ class PrefixLifetimes:
 
 @dataclass(frozen=True, slots=True)
 class LifetimeChoice:
-    """All shared prefixes with the same price list. `options`: one lifetime for all of them; `best_each`: the
+    """All shared prefixes of one model at one price list. `options`: one lifetime for all of them; `best_each`: the
     best one for each. A longer lifetime must stand before a shorter one, so a prefix inside a longer-lived one
     takes that lifetime too: `best_each` is a bound."""
 
+    model: str
     currency: str
     charged_writes: bool
     prefixes: int
@@ -99,20 +101,21 @@ class Forecast:
 def lifetime_choices(
     trace: Trace, touches: Touches, rows: Sequence[PricedRow], rules_ttl: Mapping[int, int], top: int = 10
 ) -> list[LifetimeChoice]:
-    """The choice of lifetime for each price list whose cached reads have a price.
+    """The choice of lifetime for each model and price list whose cached reads have a price, dearest first.
 
     `rules_ttl`: request -> the lifetime in seconds that its provider gives without asking, for models that do
     not charge for writes; rows missing there are taken to live one hour.
     """
     priced = _PricedTree(trace, touches, rows)
     found = []
-    for rates, nodes in priced.by_rates():
+    for model, rates, nodes in priced.by_price_list():
         lifetimes = sorted(rates.written) or [rules_ttl.get(int(priced.first_row[nodes[0]]), 3600)]
         prefixes = [priced.prefix(int(node), rates, lifetimes) for node in nodes]
         options = [_summed([p.options[i] for p in prefixes]) for i in range(len(lifetimes))]
         prefixes.sort(key=lambda p: (-p.saving, p.first_row, p.start))
         found.append(
             LifetimeChoice(
+                model=model,
                 currency=rates.currency,
                 charged_writes=bool(rates.written),
                 prefixes=len(prefixes),
@@ -122,7 +125,7 @@ def lifetime_choices(
                 top=tuple(prefixes[:top]),
             )
         )
-    return found
+    return sorted(found, key=lambda choice: (choice.currency, -choice.without, choice.model))
 
 
 def forecast(
@@ -173,15 +176,17 @@ class _PricedTree:
         self._start[touches.node[starts]] = starts
         self._scale = scales(trace)
 
-    def by_rates(self) -> list[tuple[Rates, Int64]]:
-        """(price list, its shared nodes) where cached reads have a price."""
-        shared = np.flatnonzero(self._touches.count > 1)
-        groups: dict[int, tuple[Rates, list[int]]] = {}
-        for node in shared.tolist():
-            rates = self._rows[self.first_row[node]].rates
+    def by_price_list(self) -> list[tuple[str, Rates, Int64]]:
+        """(model, price list, its shared nodes) where cached reads have a price."""
+        model = self._trace.requests.model
+        groups: dict[tuple[str, int], tuple[Rates, list[int]]] = {}
+        for node in np.flatnonzero(self._touches.count > 1).tolist():
+            row = int(self.first_row[node])
+            rates = self._rows[row].rates
             if rates is not None and rates.read is not None and rates.input is not None:
-                groups.setdefault(id(rates), (rates, []))[1].append(node)
-        return [(rates, np.array(nodes, np.int64)) for rates, nodes in groups.values()]
+                key = model.of(row) or "unknown", id(rates)
+                groups.setdefault(key, (rates, []))[1].append(node)
+        return [(name, rates, np.array(nodes, np.int64)) for (name, _), (rates, nodes) in groups.items()]
 
     def prefix(self, node: int, rates: Rates, lifetimes: Sequence[int]) -> PrefixLifetimes:
         begin, count = int(self._start[node]), int(self._touches.count[node])
@@ -206,12 +211,6 @@ class _PricedTree:
             options=tuple(options),
             currency=rates.currency,
         )
-
-
-def scales(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Per request the factor from the trace's tokens to the tokens that the log states; 1 where it states none."""
-    prompt, logged = trace.requests.prompt_tokens, trace.requests.usage_prompt
-    return np.where((logged > 0) & (prompt > 0), logged / np.maximum(prompt, 1), 1.0)
 
 
 def has_times(trace: Trace) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from analyzers.trace import NO_TIME, Trace
 from simulators.cost import PricedRow
-from simulators.lifetimes import scales
+from simulators.logged_usage import scales
 from simulators.prices import MILLION
 from simulators.touches import Touches
 

@@ -225,9 +225,10 @@ class PriceBook:
         self._as_of = datetime.combine(as_of, time(12), UTC)
         self._schedules: dict[tuple[str | None, str], tuple[PriceRule, ...]] = {}
         self._answers: dict[tuple[object, ...], Rates | str] = {}
+        self._lists: dict[tuple[object, ...], Rates] = {}
 
     def rates(self, call: Call) -> Rates:
-        """The rates of one call. Raises UnknownPriceError, which says what is not known."""
+        """The rates of one call; equal rates are one object. Raises UnknownPriceError, which says what is not known."""
         schedule = self._schedule(call.provider, call.model)
         dated = any(rule.by_hour or rule.start or rule.end for rule in schedule)
         slot = int(call.moment.timestamp()) // _SLOT_S if dated and call.moment else None
@@ -235,7 +236,7 @@ class PriceBook:
         key = (call.provider, call.model, slot, bracket, call.tier, call.speed, call.region)
         if key not in self._answers:
             try:
-                self._answers[key] = self._combine(schedule, call)
+                self._answers[key] = self._interned(self._combine(schedule, call))
             except UnknownPriceError as problem:
                 self._answers[key] = str(problem)
         answer = self._answers[key]
@@ -246,6 +247,11 @@ class PriceBook:
     def rules_for(self, provider: str | None, model: str) -> tuple[PriceRule, ...]:
         """Every rule that can decide this model's price, weakest first: what a report cites."""
         return self._schedule(provider, model)
+
+    def _interned(self, rates: Rates) -> Rates:
+        written = tuple(sorted(rates.written.items()))
+        key = (rates.input, rates.output, rates.read, written, rates.storage_hour, rates.currency)
+        return self._lists.setdefault(key, rates)
 
     def _schedule(self, provider: str | None, model: str) -> tuple[PriceRule, ...]:
         key = (provider, model)

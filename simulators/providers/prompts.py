@@ -13,7 +13,7 @@ from functools import cache
 
 from analyzers.request import PartKind, Request
 from analyzers.trace import NO_TIME, Trace
-from simulators.logged_usage import logged_reads
+from simulators.logged_usage import LARGEST_SCALE, LEAST_SCALE, logged_reads
 from simulators.providers.rules import Available, CacheRules, ImplicitMarker, Section, lifetime_seconds
 
 Prefix = tuple[int, int]
@@ -72,7 +72,7 @@ class Prompt:
     @property
     def is_whole(self) -> bool:
         """Whether the log holds about as much text as the provider counted."""
-        return 0.5 < self.scale < 2
+        return LEAST_SCALE < self.scale < LARGEST_SCALE
 
     def at(self, depth: int) -> float:
         """This depth in the provider's count: scaled, or measured from the end where the log lacks the head."""

@@ -1,0 +1,367 @@
+"""`pcache cost` for people: what was paid, what to do about it, then the tables. No arithmetic here."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pcache_cli.console import plain
+from pcache_cli.reports.money import lifetime, money, share, signed
+from pcache_cli.reports.numbers import count, duration, percent
+from simulators.cost import Bill, CostReport
+from simulators.cost_overview import CostOverview
+from simulators.explicit_caches import ExplicitCache
+from simulators.lifetimes import Forecast, LifetimeChoice
+from simulators.prewarm import Prewarming
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from analyzers.trace import Trace
+
+_ROWS_OF_A_GROUP = 12
+_PRICE_LISTS = 3
+
+
+def verdict(overview: CostOverview) -> str:
+    """The answer in one sentence."""
+    bills = list(overview.report.bills.values())
+    if not bills:
+        return "The log states no usage that can be billed. " + " ".join(map(_outlook, overview.forecasts))
+    return " ".join(map(_paid, bills))
+
+
+def _paid(bill: Bill) -> str:
+    sentence = f"{count(bill.requests)} requests cost {money(bill.paid, bill.currency)}; "
+    without = money(bill.without_cache, bill.currency)
+    if bill.saving > 0:
+        sentence += (
+            f"without a cache they would have cost {without} ({share(bill.saving, bill.without_cache)} saved)"
+        )
+    elif bill.saving < 0:
+        sentence += f"without a cache they would have cost less, {without}: the writes do not pay"
+    else:
+        sentence += "the cache changed nothing"
+    if bill.possible is not None:
+        best = money(bill.possible, bill.currency)
+        if bill.possible < bill.paid:
+            sentence += f"; a cache that forgets nothing would have made it {best}"
+        else:
+            sentence += f"; starting cold, no cache could have made it less than {best}"
+    return sentence + "."
+
+
+def _outlook(forecast: Forecast) -> str:
+    low, high = sorted((forecast.prompt_best, forecast.prompt_careful))
+    return (
+        f"The prompts of {count(forecast.requests)} requests cost {money(forecast.prompt_without, forecast.currency)} "
+        f"without a cache and between {money(low, forecast.currency)} and {money(high, forecast.currency)} with one."
+    )
+
+
+def advice(overview: CostOverview) -> list[str]:
+    """Up to three things worth doing, the most money first."""
+    found: list[tuple[Any, str]] = []
+    for bill in overview.report.bills.values():
+        if bill.possible is not None and bill.paid > bill.possible:
+            gap = bill.paid - bill.possible
+            found.append(
+                (
+                    gap,
+                    f"up to {money(gap, bill.currency)} lies in prompts that could be read from cache and were not: "
+                    "`pcache explain` says what breaks them",
+                )
+            )
+    for choice in overview.lifetimes:
+        found += _lifetime_advice(choice, overview.report)
+    warm = overview.prewarming
+    for burst in (warm.bursts or ())[:1] if warm else ():
+        found.append(
+            (
+                burst.saving,
+                f"send one request first and the other {burst.needless} once it answers: {burst.needless} "
+                f"parallel requests wrote {count(burst.tokens)} tokens for nothing ({money(burst.saving, burst.currency)})",
+            )
+        )
+    for keep in warm.keep[:1] if warm else ():
+        found.append(
+            (
+                keep.saving,
+                f"keep the {count(keep.tokens)}-token prefix warm: {keep.pings} reads instead of "
+                f"{keep.rewrites} rewrites save {money(keep.saving, keep.currency)}",
+            )
+        )
+    found.sort(key=lambda item: -item[0])
+    return [text for _, text in found[:3]]
+
+
+def _lifetime_advice(choice: LifetimeChoice, report: CostReport) -> list[tuple[Any, str]]:
+    bill = report.bills.get(choice.currency)
+    used = {ttl for ttl, tokens in bill.written_tokens.items() if tokens} if bill is not None else set()
+    if not choice.charged_writes or choice.best_ttl_s is None:
+        return []
+    best = next(option for option in choice.options if option.ttl_s == choice.best_ttl_s)
+    if not used:
+        saved = choice.without - best.cost
+        text = (
+            f"mark what repeats for {plain(choice.model)} with the {lifetime(best.ttl_s)} lifetime: it saves "
+        )
+        return [
+            (saved, text + f"{money(saved, choice.currency)} of {money(choice.without, choice.currency)}")
+        ]
+    theirs = [option for option in choice.options if option.ttl_s in used]
+    if not theirs or best in theirs:
+        return []
+    now = min(theirs, key=lambda option: option.cost)
+    text = f"use the {lifetime(best.ttl_s)} lifetime for {plain(choice.model)}: on these gaps the shared prefixes cost "
+    text += f"{money(best.cost, choice.currency)} instead of {money(now.cost, choice.currency)} with {lifetime(now.ttl_s)}"
+    return [(now.cost - best.cost, text)]
+
+
+def print_cost(console: "Console", overview: CostOverview, trace: "Trace") -> None:
+    """The whole report on a terminal."""
+    console.print(verdict(overview), style="bold")
+    for number, line in enumerate(advice(overview), 1):
+        console.print(f"  {number}. {plain(line)}.")
+    _print_left_out(console, overview.report)
+    for note in overview.report.notes:
+        console.print(f"Note: {plain(note)}.", style="dim")
+    for bill in overview.report.bills.values():
+        console.print()
+        console.print(_bill(bill))
+    for label, groups in overview.report.groups.items():
+        if len(groups) > 1:
+            console.print()
+            console.print(_groups(label, groups))
+    for forecast in overview.forecasts:
+        console.print()
+        console.print(_forecast(forecast))
+    charged = [choice for choice in overview.lifetimes if choice.charged_writes]
+    for choice in charged[:_PRICE_LISTS]:
+        console.print()
+        console.print(_lifetimes(choice))
+        if len(choice.options) > 1:
+            console.print()
+            console.print(_prefixes(choice, trace))
+    if len(charged) > _PRICE_LISTS:
+        console.print(
+            f"… and {count(len(charged) - _PRICE_LISTS)} more price lists with less at stake.", style="dim"
+        )
+    if overview.prewarming is not None:
+        _print_prewarming(console, overview.prewarming, trace)
+    if overview.explicit_caches:
+        console.print()
+        console.print(_explicit(overview.explicit_caches))
+
+
+def _print_left_out(console: "Console", report: CostReport) -> None:
+    left_out = sum(report.unknown.values())
+    if left_out:
+        reasons = "; ".join(f"{count(n)}: {plain(reason)}" for reason, n in report.unknown.items())
+        console.print(
+            f"Not in the bill: {count(left_out)} of {count(report.requests)} requests ({reasons}).",
+            style="yellow",
+        )
+
+
+def _table(title: str, *columns: str, left: int = 1) -> Any:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="left" if place < left else "right")
+    return table
+
+
+def _bill(bill: Bill) -> object:
+    table = _table(f"The bill ({bill.currency})", "", "tokens", "money", "")
+    written = sum(bill.written_tokens.values())
+    table.add_row("prompt tokens", count(bill.prompt_tokens), "", "")
+    table.add_row("  uncached", count(bill.uncached_tokens), "", "")
+    table.add_row(
+        "  read from cache",
+        count(bill.read_tokens),
+        signed(-bill.read_saving, bill.currency),
+        "saved by reads",
+    )
+    table.add_row(
+        "  written to cache",
+        count(written),
+        signed(bill.write_premium, bill.currency),
+        "premium of writes",
+    )
+    for ttl, tokens in bill.written_tokens.items():
+        if tokens:
+            table.add_row(f"    {lifetime(ttl)}", count(tokens), "", "")
+    table.add_row("output tokens", count(bill.output_tokens), money(bill.paid_output, bill.currency), "")
+    table.add_row("paid", "", money(bill.paid, bill.currency), "")
+    table.add_row("without a cache", "", money(bill.without_cache, bill.currency), "")
+    if bill.possible is not None:
+        table.add_row(
+            "possible",
+            count(bill.possible_read_tokens),
+            money(bill.possible, bill.currency),
+            "tokens that could be read",
+        )
+    rates = bill.hit_rates
+    table.add_row("hit rate by requests", "", percent(rates.requests), "")
+    table.add_row("  by tokens", "", percent(rates.tokens), "")
+    table.add_row("  by money", "", percent(rates.money), "")
+    return table
+
+
+def _groups(label: str, groups: Mapping[str, Mapping[str, Bill]]) -> object:
+    table = _table(
+        f"By {plain(label)}",
+        label,
+        "requests",
+        "paid",
+        "without cache",
+        "saved",
+        "possible",
+        "hits by tokens",
+        "by money",
+    )
+    rows = sorted(
+        ((name, bill) for name, bills in groups.items() for bill in bills.values()),
+        key=lambda row: (row[1].currency, -row[1].paid, row[0]),
+    )
+    for name, bill in rows[:_ROWS_OF_A_GROUP]:
+        table.add_row(
+            plain(name),
+            count(bill.requests),
+            money(bill.paid, bill.currency),
+            money(bill.without_cache, bill.currency),
+            share(bill.saving, bill.without_cache),
+            money(bill.possible, bill.currency),
+            percent(bill.hit_rates.tokens),
+            percent(bill.hit_rates.money),
+        )
+    if len(rows) > _ROWS_OF_A_GROUP:
+        table.add_row(f"… {len(rows) - _ROWS_OF_A_GROUP} more", *[""] * 7)
+    return table
+
+
+def _forecast(forecast: Forecast) -> object:
+    table = _table(f"Forecast for the prompts ({forecast.currency})", "", "money", "")
+    table.add_row("no cache at all", money(forecast.prompt_without, forecast.currency), "")
+    for name, cost in (
+        ("every prompt cached to its end", forecast.prompt_careful),
+        ("only what comes back, best lifetimes", forecast.prompt_best),
+    ):
+        saved = forecast.prompt_without - cost
+        table.add_row(name, money(cost, forecast.currency), f"{share(saved, forecast.prompt_without)} saved")
+    table.add_row("output, which no cache changes", money(forecast.output, forecast.currency), "")
+    return table
+
+
+def _lifetimes(choice: LifetimeChoice) -> object:
+    table = _table(
+        f"Lifetimes for {count(choice.prefixes)} shared prefixes of {plain(choice.model)} ({choice.currency})",
+        "lifetime",
+        "writes",
+        "reads",
+        "tokens written",
+        "cost",
+        "saved",
+    )
+    table.add_row("none", "", "", "", money(choice.without, choice.currency), "")
+    for option in choice.options:
+        mark = " (best)" if option.ttl_s == choice.best_ttl_s and len(choice.options) > 1 else ""
+        table.add_row(
+            f"{lifetime(option.ttl_s)}{mark}",
+            count(option.writes),
+            count(option.reads),
+            count(option.written_tokens),
+            money(option.cost, choice.currency),
+            share(choice.without - option.cost, choice.without),
+        )
+    if len(choice.options) > 1:
+        saved = share(choice.without - choice.best_each, choice.without)
+        table.add_row("the best for each", "", "", "", money(choice.best_each, choice.currency), saved)
+    return table
+
+
+def _prefixes(choice: LifetimeChoice, trace: "Trace") -> object:
+    names = [lifetime(option.ttl_s) for option in choice.options]
+    table = _table(
+        "The prefixes that matter most",
+        "first seen in",
+        "tokens",
+        "requests",
+        "median gap",
+        "uncached",
+        *names,
+        "best",
+    )
+    for prefix in choice.top:
+        best = prefix.best_ttl_s
+        table.add_row(
+            plain(trace.requests.request_id[prefix.first_row]),
+            f"{count(prefix.start)}–{count(prefix.end)}",
+            count(prefix.requests),
+            duration(prefix.median_gap_s),
+            money(prefix.without, prefix.currency),
+            *[money(option.cost, prefix.currency) for option in prefix.options],
+            "none" if best is None else lifetime(best),
+        )
+    return table
+
+
+def _print_prewarming(console: "Console", warm: Prewarming, trace: "Trace") -> None:
+    names = trace.requests.request_id
+    if warm.bursts:
+        table = _table(
+            "Started together before any of them could be read",
+            "first",
+            "requests",
+            "tokens",
+            "needless writes",
+            "costs",
+        )
+        for burst in warm.bursts:
+            table.add_row(
+                plain(names[burst.first_row]),
+                count(len(burst.rows)),
+                count(burst.tokens),
+                count(burst.needless),
+                money(burst.saving, burst.currency),
+            )
+        console.print()
+        console.print(table)
+    if warm.keep:
+        table = _table(
+            "Prefixes worth keeping warm",
+            "first seen in",
+            "tokens",
+            "lifetime",
+            "rewrites",
+            "reads instead",
+            "saves",
+            "pays for gaps up to",
+        )
+        for keep in warm.keep:
+            table.add_row(
+                plain(names[keep.first_row]),
+                count(keep.tokens),
+                lifetime(keep.ttl_s),
+                count(keep.rewrites),
+                count(keep.pings),
+                money(keep.saving, keep.currency),
+                duration(keep.worth_up_to_s),
+            )
+        console.print()
+        console.print(table)
+
+
+def _explicit(caches: Sequence[ExplicitCache]) -> object:
+    table = _table(
+        "Cache objects paid by the hour", "model", "tokens", "hits/h", "break-even hits/h", "net per hour"
+    )
+    for cache in caches:
+        table.add_row(
+            plain(cache.model),
+            count(cache.tokens),
+            f"{cache.hits_per_hour:,.1f}",
+            f"{cache.break_even_hits_per_hour:,.2f}",
+            money(cache.net_per_hour, cache.currency),
+        )
+    return table

@@ -1,0 +1,91 @@
+"""Everything `pcache cost` answers about a log that providers bill, in one call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analyzers.errors import CannotEvaluateError
+from analyzers.request import Request
+from analyzers.trace import Trace
+from simulators.cost import CostReport, PricedRow, cost_report, priced_rows
+from simulators.explicit_caches import ExplicitCache, explicit_caches
+from simulators.lifetimes import Forecast, LifetimeChoice, forecast, has_times, lifetime_choices
+from simulators.logged_usage import share_of_partial_prompts
+from simulators.prewarm import Prewarming, prewarming
+from simulators.prices import PriceBook
+from simulators.providers.rules import RuleBook
+from simulators.touches import touches_of
+
+MOST_PARTIAL = 0.1
+"""Largest share of tokens in partly logged prompts with which the prompts still tell what was possible."""
+
+
+@dataclass(frozen=True)
+class CostOverview:
+    """The bill, and what could be done about it. Lists are empty and `prewarming` None where the log holds no
+    prompts or no times."""
+
+    report: CostReport
+    forecasts: list[Forecast]
+    lifetimes: list[LifetimeChoice]
+    prewarming: Prewarming | None
+    explicit_caches: list[ExplicitCache]
+
+
+def cost_overview(
+    trace: Trace,
+    requests: Sequence[Request] | None,
+    book: PriceBook,
+    rules: RuleBook,
+    by: Sequence[str] = ("model",),
+    top: int = 10,
+) -> CostOverview:
+    """Price the log and everything it could have been. Raises CannotEvaluateError when no price is known."""
+    rows = priced_rows(trace, requests, book)
+    if all(row.rates is None for row in rows):
+        reasons = ", ".join(dict.fromkeys(row.unknown or "" for row in rows[:1000]))
+        raise CannotEvaluateError(f"no request has a known price ({reasons}); give one with --prices FILE")
+    unreadable = _why_prompts_tell_nothing(trace)
+    if unreadable is not None:
+        report = cost_report(trace, rows, None, by)
+        report.notes.append(unreadable)
+        return CostOverview(report, [], [], None, [])
+    touches = touches_of(trace)
+    report = cost_report(trace, rows, touches, by)
+    if not has_times(trace):
+        report.notes.append("the log has no times, so lifetimes and pre-warming cannot be judged")
+        return CostOverview(report, [], [], None, [])
+    choices = lifetime_choices(trace, touches, rows, _default_lifetimes(trace, rows, rules), top)
+    return CostOverview(
+        report=report,
+        forecasts=forecast(trace, touches, rows, choices),
+        lifetimes=choices,
+        prewarming=prewarming(trace, touches, rows, top=top),
+        explicit_caches=explicit_caches(trace, touches, rows, top=top),
+    )
+
+
+def _why_prompts_tell_nothing(trace: Trace) -> str | None:
+    if not bool((trace.requests.leaf >= 0).any()):
+        return "the log holds no prompts, so what was possible is not known"
+    partial = share_of_partial_prompts(trace)
+    if partial > MOST_PARTIAL:
+        return (
+            f"{100 * partial:.0f} % of the tokens stand in requests whose prompt is only partly in the log, "
+            "so what was possible is not known"
+        )
+    return None
+
+
+def _default_lifetimes(trace: Trace, rows: Sequence[PricedRow], rules: RuleBook) -> dict[int, int]:
+    """The lifetime that each request's provider gives unasked, where its rules are known."""
+    known: dict[tuple[str | None, str | None], int | None] = {}
+    found = {}
+    for row in rows:
+        key = trace.requests.provider.of(row.row), trace.requests.model.of(row.row)
+        if key not in known:
+            theirs = rules.rules(*key)
+            known[key] = None if theirs is None else theirs.default_lifetime
+        lifetime = known[key]
+        if lifetime is not None:
+            found[row.row] = lifetime
+    return found
