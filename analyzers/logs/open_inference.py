@@ -1,5 +1,6 @@
 """Model calls in OpenInference spans (Phoenix, Arize): `llm.input_messages.N.message.*` and its relatives.
 
+A span without messages may hold the body or the text that was sent in `input.value`.
 `llm.token_count.prompt` includes what was read from and written to the cache.
 Source: OpenInference semantic conventions, read November 2026.
 """
@@ -44,6 +45,10 @@ def open_inference_call(span: Span) -> SpanCall | None:
     prompts = numbered(attributes, "llm.prompts")
     if not call.messages and len(prompts) == 1:
         call.prompt = text(prompts[0], "prompt.text", "prompt")
+    if not call.messages and call.prompt is None:
+        call.whole_input = text(attributes, "input.value")
+    if call.answer is None and text(attributes, "output.value"):
+        call.answer = {"role": "assistant", "content": text(attributes, "output.value")}
     return call
 
 

@@ -11,16 +11,25 @@ from analyzers.logs.spans import Span
 
 @dataclass(slots=True)
 class SpanCall:
-    """What a span says of its call. Messages and the answer are Chat message objects; `prompt` is a plain text."""
+    """What a span says of its call.
+
+    Messages and the answer are Chat message objects, `prompt` is a plain text, and `whole_input` is whatever the
+    application handed over: a body or messages as JSON, or a text.
+    """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     prompt: str | None = None
+    whole_input: str | None = None
     tools: list[Any] = field(default_factory=list)
     answer: dict[str, Any] | None = None
     model: str | None = None
     provider: str | None = None
     usage: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def has_prompt(self) -> bool:
+        return bool(self.messages) or self.prompt is not None or self.whole_input is not None
 
 
 def text(attributes: Mapping[str, Any], *names: str) -> str | None:

@@ -8,7 +8,8 @@ import msgspec
 from analyzers.logs.answers import usage_of
 from analyzers.logs.gen_ai import gen_ai_call, is_gen_ai
 from analyzers.logs.open_inference import is_open_inference, open_inference_call
-from analyzers.logs.reader import NOT_A_CALL, Carries, Reader, Record
+from analyzers.logs.prompt_values import Prompt, PromptValues
+from analyzers.logs.reader import NOT_A_CALL, Carries, NotThisFormatError, Reader, Record
 from analyzers.logs.span_calls import SpanCall, session_of, user_of
 from analyzers.logs.spans import Span, flat, spans_of
 from analyzers.logs.timestamps import read_time
@@ -40,6 +41,7 @@ class Telemetry(Reader):
 
     def __init__(self, log: Log, mapping: Mapping[str, str]) -> None:
         super().__init__(log, mapping)
+        self._values = PromptValues(log.parts)
         self._message = log.parts.interner(Dialect.OPENAI_CHAT, PartKind.MESSAGE)
 
     @staticmethod
@@ -62,49 +64,55 @@ class Telemetry(Reader):
         if not spans:
             self.log.skip(record.file, record.line, NOT_A_CALL)
         for span in spans:
-            self._read_span(record, span)
+            try:
+                self._read_span(record, span)
+            except NotThisFormatError as error:
+                self.log.skip(record.file, record.line, error.reason, error.detail)
+            except msgspec.DecodeError as error:
+                self.log.skip(record.file, record.line, "unexpected shape", str(error))
 
     def _read_span(self, record: Record, span: Span) -> None:
-        call = open_inference_call(span) if is_open_inference(span.attributes) else gen_ai_call(span)
+        call = _call_of(span)
         if call is None:
             self.log.skip(record.file, record.line, NOT_A_CALL)
             return
-        dialect, parts = self._prompt(call)
-        if not parts and not call.usage:
+        if not call.has_prompt and not call.usage:
             self.log.skip(record.file, record.line, "no prompt", "the span holds neither content nor usage")
             return
-        if not parts:
-            self.log.note(NOT_CAPTURED)
+        prompt = self._prompt(call)
         self.log.requests.append(
             Request(
                 request_id=span.span_id or f"{record.file}:{record.line}",
                 file=record.file,
                 line=record.line,
-                dialect=dialect,
-                parts=parts,
+                dialect=prompt.dialect,
+                parts=prompt.parts,
                 time_ns=read_time(span.start, self.log),
                 end_ns=read_time(span.end, self.log),
                 model=call.model,
                 provider=call.provider,
                 identity=Identity(session=session_of(span), user=user_of(span), route=span.service),
-                parameters=_parameters(call),
-                output=self._answer(call, dialect),
+                parameters=prompt.parameters or _parameters(call),
+                output=self._answer(call, prompt.dialect),
                 usage=usage_of(call.usage) if call.usage else None,
             )
         )
 
-    def _prompt(self, call: SpanCall) -> tuple[Dialect, tuple[Part, ...]]:
+    def _prompt(self, call: SpanCall) -> Prompt:
         parts = self.log.parts
+        if call.whole_input is not None:
+            return self._values.prompt(msgspec.json.encode(call.whole_input))
+        if call.prompt is not None and not call.messages:
+            return Prompt(Dialect.TEXT, (parts.intern(Dialect.TEXT, PartKind.TEXT, call.prompt.encode()),))
         if not call.messages:
-            if call.prompt is None:
-                return Dialect.TEXT, ()
-            return Dialect.TEXT, (parts.intern(Dialect.TEXT, PartKind.TEXT, call.prompt.encode()),)
+            self.log.note(NOT_CAPTURED)
+            return Prompt(Dialect.TEXT, ())
         self.log.note(REWRITTEN)
         messages = [self._message(msgspec.json.encode(message)) for message in call.messages]
         if call.tools:
             tools = parts.intern(Dialect.OPENAI_CHAT, PartKind.TOOLS, msgspec.json.encode(call.tools))
             messages.insert(0, tools)
-        return Dialect.OPENAI_CHAT, tuple(messages)
+        return Prompt(Dialect.OPENAI_CHAT, tuple(messages))
 
     def _answer(self, call: SpanCall, dialect: Dialect) -> Part | None:
         if call.answer is None:
@@ -131,6 +139,18 @@ class OpenInference(Telemetry):
         if is_open_inference(dict.fromkeys(names)):
             return 1
         return 0
+
+
+def _call_of(span: Span) -> SpanCall | None:
+    """The call in the words of the conventions that tell its prompt; some spans follow both."""
+    if not is_open_inference(span.attributes):
+        return gen_ai_call(span)
+    call = open_inference_call(span)
+    if call is not None and not call.messages and is_gen_ai(span.attributes):
+        other = gen_ai_call(span)
+        if other is not None and other.has_prompt:
+            return other
+    return call
 
 
 def _names(attributes: Any) -> list[str]:

@@ -191,6 +191,32 @@ def test_nested_attributes_read_like_flat_ones(tmp_path: Path) -> None:
     assert (sent(request), request.model) == ([user("hi")], "m")
 
 
+def test_an_input_value_is_read_as_the_body_or_the_text_it_is(tmp_path: Path) -> None:
+    llm = {"openinference.span.kind": "LLM", "output.value": "hello"}
+    body = json.dumps({"model": "m", "messages": [user("hi")], "tool_choice": "auto"})
+    whole, text = read_rows(
+        tmp_path, _span(**llm, **{"input.value": body}), _span(**llm, **{"input.value": "hi"})
+    ).requests
+    assert (sent(whole), whole.parameter("tool_choice")) == ([user("hi")], "auto")
+    assert answered(whole) == assistant("hello")
+    assert (text.dialect, sent(text), text.output and text.output.raw) == (Dialect.TEXT, ["hi"], b"hello")
+
+
+def test_a_span_that_follows_both_conventions_is_read_by_the_one_that_holds_its_messages(
+    tmp_path: Path,
+) -> None:
+    (request,) = read_rows(
+        tmp_path, _span(**_CHAT, **{"openinference.span.kind": "LLM", "input.value": "x"})
+    ).requests
+    assert sent(request)[2] == user("hi")
+
+
+def test_one_unreadable_span_does_not_cost_the_others(tmp_path: Path) -> None:
+    odd = _span(**{"openinference.span.kind": "LLM", "input.value": '{"messages": 5}'})
+    log = read_rows(tmp_path, _otlp(odd, _span(**_CHAT), odd, _span(**_CHAT)))
+    assert (len(log.requests), log.skipped) == (2, {"unexpected shape": 2})
+
+
 def _generation(**fields: Any) -> dict[str, Any]:
     return {
         "id": "g1",
