@@ -62,7 +62,11 @@ def read_jinja(
     prompts: tuple[Prompt, ...] = ()
     if walk.parts:
         parts = tuple(_without_neighbours(walk.parts))
-        prompts = (Prompt(path, kind, parts, movable=not chat, dead=tuple(walk.dead)),)
+        prompts = (
+            Prompt(
+                path, kind, parts, movable=not chat, template=text if chat else None, dead=tuple(walk.dead)
+            ),
+        )
     return Source(path, text, prompts, tuple(source.comments), tuple(dict.fromkeys(walk.problems)))
 
 

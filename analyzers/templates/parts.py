@@ -206,7 +206,8 @@ class Prompt:
 
     `parts` are in the order in which they reach the model, with `order` saying which order was assumed where
     the source itself does not fix it. `model` and `provider` are those named in the source. `movable` says
-    that the source is a template whose text a fix may edit in place.
+    that the source is a template whose text a fix may edit in place. `template` is the source of a chat
+    template, which can be rendered.
     """
 
     path: str
@@ -217,6 +218,7 @@ class Prompt:
     provider: str | None = None
     order: str = "as written"
     movable: bool = False
+    template: str | None = None
     version: str | None = None
     parameters: tuple[Parameter, ...] = ()
     dead: tuple[Dead, ...] = ()
