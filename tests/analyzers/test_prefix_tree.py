@@ -47,7 +47,8 @@ def test_reusable_prefix_is_the_longest_common_prefix_with_any_earlier_prompt(
     prompts = [p for p, _ in forest]
     spaces = [n for _, n in forest]
     expected = [
-        max((common_prefix(p, q) for q, m in forest[:i] if m == n), default=0) for i, (p, n) in enumerate(forest)
+        max((common_prefix(p, q) for q, m in forest[:i] if m == n), default=0)
+        for i, (p, n) in enumerate(forest)
     ]
     assert reused(built(prompts, spaces)) == expected
 
@@ -59,9 +60,10 @@ def test_two_prompts_share_a_node_exactly_as_far_as_their_tokens_agree(
     tree = built([p for p, _ in forest], [n for _, n in forest])
     for i, (p, n) in enumerate(forest):
         nodes = path(tree, i)
-        assert [int(tree.tree.depth_start[x]) for x in nodes] == [0, *(int(tree.tree.depth_end[x]) for x in nodes)][
-            : len(nodes)
-        ]
+        assert [int(tree.tree.depth_start[x]) for x in nodes] == [
+            0,
+            *(int(tree.tree.depth_end[x]) for x in nodes),
+        ][: len(nodes)]
         assert (int(tree.tree.depth_end[nodes[-1]]) if nodes else 0) == len(p)
         for j, (q, m) in enumerate(forest):
             shared = set(nodes) & set(path(tree, j))
@@ -70,7 +72,9 @@ def test_two_prompts_share_a_node_exactly_as_far_as_their_tokens_agree(
 
 
 @given(FOREST)
-def test_nodes_are_numbered_parents_first_and_at_most_two_a_prompt(forest: list[tuple[list[int], int]]) -> None:
+def test_nodes_are_numbered_parents_first_and_at_most_two_a_prompt(
+    forest: list[tuple[list[int], int]],
+) -> None:
     tree = built([p for p, _ in forest], [n for _, n in forest]).tree
     assert len(tree) <= 2 * len(forest)
     assert all(int(tree.parent[node]) < node for node in range(len(tree)))
@@ -78,7 +82,9 @@ def test_nodes_are_numbered_parents_first_and_at_most_two_a_prompt(forest: list[
 
 
 @given(st.lists(st.lists(st.integers(0, 4), max_size=6), max_size=10), st.data())
-def test_cutting_prompts_into_shared_runs_changes_nothing(prompts: list[list[int]], data: st.DataObject) -> None:
+def test_cutting_prompts_into_shared_runs_changes_nothing(
+    prompts: list[list[int]], data: st.DataObject
+) -> None:
     """Runs are words of the pool; a prompt is a list of words. The tree must equal that of the plain tokens."""
     words = data.draw(st.lists(st.lists(FEW_TOKENS, max_size=4), min_size=5, max_size=5))
     pool = np.array([t for w in words for t in w], np.uint32)
@@ -112,7 +118,9 @@ def test_reuse_within_a_group_counts_only_that_group(prompts: list[tuple[list[in
 
 @given(st.lists(st.tuples(PROMPT, PROMPT), max_size=10))
 @settings(max_examples=60)
-def test_outputs_continue_their_prompt_and_do_not_count_as_prompts(pairs: list[tuple[list[int], list[int]]]) -> None:
+def test_outputs_continue_their_prompt_and_do_not_count_as_prompts(
+    pairs: list[tuple[list[int], list[int]]],
+) -> None:
     """Each request brings two sequences, its prompt and its prompt with output; reuse counts prompts alone."""
     sequences = plain_runs([np.array(s, np.uint32) for p, o in pairs for s in (p, p + o)])
     count = 2 * len(pairs)

@@ -17,7 +17,9 @@ def runs_of(prompts: list[list[int]], words: list[list[int]]) -> TokenRuns:
     """Prompts as lists of words, each word one run."""
     base = plain_runs([np.array(w, np.uint32) for w in words])
     offsets = np.concatenate([[0], np.cumsum([len(p) for p in prompts])]).astype(np.int64)
-    return TokenRuns(base.pool, base.start, base.length, offsets, np.array([w for p in prompts for w in p], np.int64))
+    return TokenRuns(
+        base.pool, base.start, base.length, offsets, np.array([w for p in prompts for w in p], np.int64)
+    )
 
 
 def common_prefix(a: list[int], b: list[int]) -> int:

@@ -31,7 +31,9 @@ def assert_same(a: object, b: object) -> None:
 
 
 @given(
-    st.lists(st.tuples(TOKENS, TOKENS, st.sampled_from(["x", "y"]), st.sampled_from(["s", None])), max_size=6),
+    st.lists(
+        st.tuples(TOKENS, TOKENS, st.sampled_from(["x", "y"]), st.sampled_from(["s", None])), max_size=6
+    ),
 )
 def test_what_is_saved_is_loaded(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple]) -> None:  # type: ignore[type-arg]
     trace = trace_from_tokens(
