@@ -6,7 +6,7 @@ Field names as read from public session files of January 2026.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -65,7 +65,6 @@ class _Call:
     request: Request
     answer: Message
     output_tokens: int = -1
-    seen: set[bytes] = field(default_factory=set)
 
 
 _LINE = msgspec.json.Decoder(_Line)
@@ -152,8 +151,7 @@ class ClaudeCode(Reader):
             self.log.requests.append(request)
         else:
             self.log.merged += 1
-        if row.content not in call.seen:
-            call.seen.add(row.content)
+        if row.content not in call.answer.contents:
             call.answer.contents.append(row.content)
             call.request.end_ns = read_time(line.timestamp, self.log) or call.request.end_ns
         self._touched[row.call] = call

@@ -164,6 +164,30 @@ def test_a_resumed_session_counts_its_copied_rows_once(tmp_path: Path) -> None:
     assert (log.records, log.merged) == (6, 4)
 
 
+def test_a_repeated_row_changes_neither_the_answer_nor_its_end(tmp_path: Path) -> None:
+    log = read_rows(
+        tmp_path,
+        _user("u1", None, 0, "hello"),
+        _answer("a1", "u1", 1, "1", _text("hi")),
+        _answer("a2", "a1", 30, "1", _text("hi")),
+    )
+    (request,) = log.requests
+    assert answered(request)["content"] == [_text("hi")]
+    assert request.end_ns == _START + _SECOND
+
+
+def test_a_late_block_joins_an_answer_that_a_prompt_already_held(tmp_path: Path) -> None:
+    log = read_rows(
+        tmp_path,
+        _user("u1", None, 0, "go"),
+        _answer("a1", "u1", 1, "1", _text("one")),
+        _answer("b1", "a1", 2, "2", _text("two")),
+        _answer("a2", "b1", 3, "1", _text("late")),
+        _answer("c1", "a2", 4, "3", _text("three")),
+    )
+    assert sent(log.requests[2])[1]["content"] == [_text("one"), _text("late")]
+
+
 def test_errors_shown_by_the_client_are_no_calls_and_are_not_sent(tmp_path: Path) -> None:
     error = _answer("e1", "u1", 1, "0", _text("API Error"), isApiErrorMessage=True)
     log = read_rows(
