@@ -92,13 +92,19 @@ _WRITTEN = (
     "cachewriteinputtokencount",
 )
 _WRITTEN_BY_TTL = (
-    ({300: "ephemeral5minputtokens", 3600: "ephemeral1hinputtokens"}, "cachecreation."),
-    (
-        {300: "ephemeral5minputtokens", 3600: "ephemeral1hinputtokens"},
-        "prompttokensdetails.cachecreationtokendetails.",
-    ),
-    ({1800: "ttl30mtokens", 43200: "ttl12htokens"}, "inputtokensdetails.cachewritetokensdetails."),
-    ({1800: "ttl30mtokens", 43200: "ttl12htokens"}, "prompttokensdetails.cachewritetokensdetails."),
+    {"cachecreation.ephemeral5minputtokens": 300, "cachecreation.ephemeral1hinputtokens": 3600},
+    {
+        "prompttokensdetails.cachecreationtokendetails.ephemeral5minputtokens": 300,
+        "prompttokensdetails.cachecreationtokendetails.ephemeral1hinputtokens": 3600,
+    },
+    {
+        "inputtokensdetails.cachewritetokensdetails.ttl30mtokens": 1800,
+        "inputtokensdetails.cachewritetokensdetails.ttl12htokens": 43200,
+    },
+    {
+        "prompttokensdetails.cachewritetokensdetails.ttl30mtokens": 1800,
+        "prompttokensdetails.cachewritetokensdetails.ttl12htokens": 43200,
+    },
 )
 # Messages and Converse count these beside their input; the same names appear inside it in rewritten rows.
 _DOCUMENTED_BESIDE = {"inputtokens", "input"}
@@ -189,9 +195,7 @@ def _counters(
         if not isinstance(key, str):
             continue
         name = path + _plain_name(key)
-        if isinstance(value, Mapping):
-            yield from _counters(f"{name}.", value, problems, texts)
-        elif isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool):
             yield name, value
         elif isinstance(value, float) and value.is_integer():
             yield name, int(value)
@@ -199,6 +203,8 @@ def _counters(
             texts[name] = value
             if name in _PROMPT or name in _READ or name in _WRITTEN or name in _OUTPUT:
                 problems.append(f"{key} is text, not a number")
+        elif isinstance(value, Mapping):
+            yield from _counters(f"{name}.", value, problems, texts)
 
 
 @lru_cache(maxsize=4096)
@@ -228,10 +234,8 @@ def _written_by_ttl(
     counters: Mapping[str, int], raw: Mapping[str, Any], total: int | None, problems: list[str]
 ) -> dict[int, int] | None:
     split = _converse_split(raw)
-    for names, path in _WRITTEN_BY_TTL:
-        split = split or {
-            ttl: counters[path + name] for ttl, name in names.items() if path + name in counters
-        }
+    for names in _WRITTEN_BY_TTL:
+        split = split or {ttl: counters[name] for name, ttl in names.items() if name in counters}
     if not split:
         return None if total is None else {UNSTATED_TTL: total}
     if total is not None and sum(split.values()) != total:
