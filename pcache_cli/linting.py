@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analyzers.errors import InputError, UsageError
 from analyzers.findings import Level, in_order
@@ -21,6 +22,9 @@ from analyzers.templates.front_ends import Readers
 from analyzers.templates.parts import Scope, Source
 from pcache_cli import console
 from pcache_cli.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from analyzers.linting.evidence import LogEvidence
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
 _MOST_ROUNDS = 4
@@ -72,7 +76,8 @@ def run_lint(options: LintOptions) -> int:
             console.note(f"{len(changes)} file(s) would change" if changes else "nothing to fix")
             return 1 if changes else 0
         sources = _sources(options, settings, readers) if changes else sources
-    run = _checked(options, settings, sources, checks, readers)
+    evidence = _evidence(options, sources)
+    run = _checked(options, settings, sources, checks, readers, evidence)
     run.findings = [finding for finding in run.findings if finding.level.rank <= lowest.rank]
     report(run, options, failing)
     if run.problems:
@@ -194,11 +199,41 @@ def _fixed(
     return list(done.values())
 
 
+def _evidence(options: LintOptions, sources: list[Source]) -> "LogEvidence | None":
+    """What the logs say of the templates, where logs are given."""
+    if not options.logs:
+        return None
+    from analyzers.linting.evidence import gather
+    from analyzers.logs import read_log
+
+    return gather(sources, read_log(list(options.logs)))
+
+
 def _checked(
-    options: LintOptions, settings: Settings, sources: list[Source], checks: Checks, readers: Readers
+    options: LintOptions,
+    settings: Settings,
+    sources: list[Source],
+    checks: Checks,
+    readers: Readers,
+    evidence: "LogEvidence | None",
 ) -> LintRun:
+    if evidence is not None:
+        from analyzers.linting.evidence import confirmed, settled
+
+        checks.scopes_in = evidence.scopes
+        sources = [settled(source, evidence) for source in sources]
     run = lint(sources, checks)
     with_moves(run, checks, readers)
+    if evidence is not None:
+        run.findings = confirmed(run.findings, evidence)
+        unmatched = [
+            source.path for source in sources if source.prompts and source.path not in evidence.matched
+        ]
+        seen = max(evidence.matched.values(), default=0)
+        run.notes.append(
+            f"the logs show {len(evidence.matched)} of the files in use (up to {seen:,} requests)"
+            + (f"; not seen: {', '.join(unmatched[:5])}" if unmatched else "")
+        )
     _compare_lock(options, settings, run, checks)
     _price(options, settings, run)
     found = len(run.findings)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from analyzers.errors import InputError
 from analyzers.findings import Edit, Finding, Fix, Gain, Level, Safety
-from analyzers.linting.run import LintRun, movable, scopes_of
+from analyzers.linting.run import LintRun, movable
 from analyzers.rules.checking import Checks, check_source
 from analyzers.templates.front_ends import Readers, read_source
 from analyzers.templates.layout import Layout
@@ -123,7 +123,7 @@ def _checked_move(source: Source, layout: Layout, checks: Checks, readers: Reade
         return None
     if _weight(check_source(again, checks)) >= _weight(check_source(source, checks)):
         return None
-    scopes = scopes_of(source, checks.scopes)
+    scopes = checks.scopes_for(source)
     gain = shared_tokens(after, scopes, checks) - shared_tokens(before, scopes, checks)
     return (text, gain) if gain > 0 else None
 

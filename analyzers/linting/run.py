@@ -1,15 +1,14 @@
 """One run of the linter over files: what was read, what was found, how the prompts should be laid out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from analyzers.findings import Finding, Level
 from analyzers.rules.checking import Checks, check_sources
-from analyzers.templates.comments import instructions
 from analyzers.templates.front_ends import Readers, read_bytes, read_file
 from analyzers.templates.layout import Layout, layout_of
-from analyzers.templates.parts import Problem, Prompt, Scope, Source
+from analyzers.templates.parts import Problem, Prompt, Source
 
 STANDARD_INPUT = "-"
 
@@ -54,14 +53,8 @@ def lint(sources: Sequence[Source], checks: Checks) -> LintRun:
     findings = check_sources(sources, checks)
     problems = list(dict.fromkeys(problem for source in sources for problem in source.problems))
     run = LintRun(list(sources), findings, problems)
-    run.layouts = list(_layouts(sources, findings, checks.scopes))
+    run.layouts = list(_layouts(sources, findings, checks))
     return run
-
-
-def scopes_of(source: Source, scopes: Mapping[str, Scope]) -> dict[str, Scope]:
-    """The scopes given by hand, those that the file's own comments give by name included."""
-    told = instructions(source.comments)
-    return {**scopes, **{name: note.scope for note in told.annotations for name in note.names}}
 
 
 def movable(source: Source) -> Prompt | None:
@@ -70,13 +63,11 @@ def movable(source: Source) -> Prompt | None:
     return only if only is not None and only.movable else None
 
 
-def _layouts(
-    sources: Sequence[Source], findings: list[Finding], scopes: Mapping[str, Scope]
-) -> Iterable[Layout]:
+def _layouts(sources: Sequence[Source], findings: list[Finding], checks: Checks) -> Iterable[Layout]:
     concerned = {finding.location.path for finding in findings}
     for source in sources:
         prompt = movable(source)
         if prompt is not None and concerned & {source.path, *(part.span.path for part in prompt.parts)}:
-            layout = layout_of(prompt, source.text, scopes_of(source, scopes))
+            layout = layout_of(prompt, source.text, checks.scopes_for(source))
             if layout.differs:
                 yield layout

@@ -30,7 +30,8 @@ class ModelLimits:
 class Checks:
     """What to check with: the chosen rules, scopes by hand, and answers about tokens and models.
 
-    `ignored_in` gives the rules left out for one path. `model` stands in where a prompt names none.
+    `ignored_in` gives the rules left out for one path. `scopes_in` are the scopes that hold in one file.
+    `model` stands in where a prompt names none.
     """
 
     rules: Mapping[str, Rule]
@@ -39,6 +40,13 @@ class Checks:
     ignored_in: Callable[[str], frozenset[str]] = lambda path: frozenset()
     limits_of: Callable[[str | None, str | None], ModelLimits] = lambda provider, model: ModelLimits()
     model: str | None = None
+    scopes_in: Mapping[str, Mapping[str, Scope]] = field(default_factory=dict)
+
+    def scopes_for(self, source: Source) -> dict[str, Scope]:
+        """The scopes that hold in a file: from a log, from the settings, from the file's own comments."""
+        told = instructions(source.comments)
+        by_comment = {name: note.scope for note in told.annotations for name in note.names}
+        return {**self.scopes_in.get(source.path, {}), **self.scopes, **by_comment}
 
 
 def check_sources(sources: Iterable[Source], checks: Checks) -> list[Finding]:
@@ -59,13 +67,15 @@ def check_source(source: Source, checks: Checks) -> list[Finding]:
     """The findings of one source, its suppressions applied."""
     told = instructions(source.comments)
     constant = _seen_elsewhere(source)
-    scopes = {**checks.scopes, **{n: a.scope for a in told.annotations for n in a.names}}
+    scopes = checks.scopes_for(source)
     findings: list[Finding] = []
     for rule in checks.rules.values():
         if rule.source is not None:
             findings += rule.source(source)
     for prompt in source.prompts:
         findings += check_prompt(_annotated(prompt, told), checks, scopes, constant)
+    if any(prompt.kind == "request" for prompt in source.prompts):
+        findings = _once_a_place(findings)
     left_out = checks.ignored_in(source.path)
     findings = [finding for finding in findings if finding.rule not in left_out]
     kept, used = _suppressed(findings, told, source.path)
@@ -99,6 +109,23 @@ def check_prompt(
         if check is not None:
             findings += check(prompt, context)
     return findings
+
+
+def _once_a_place(findings: list[Finding]) -> list[Finding]:
+    """What many requests of one file have in common as one finding, at the first of them, with the greatest loss."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.rule, finding.subject), []).append(finding)
+    merged = []
+    for group in groups.values():
+        worst = min(group, key=lambda finding: (finding.level.rank, -(finding.tokens_lost or 0)))
+        requests = tuple(dict.fromkeys(f.evidence.request_id for f in group if f.evidence.request_id))
+        if len(requests) > 1:
+            evidence = replace(worst.evidence, request_id=requests[0], affected_requests=requests)
+            message = f"{worst.message} ({len(requests):,} requests)"
+            worst = replace(worst, message=message, location=group[0].location, evidence=evidence)
+        merged.append(worst)
+    return merged
 
 
 def _annotated(prompt: Prompt, told: Instructions) -> Prompt:

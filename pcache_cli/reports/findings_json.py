@@ -57,6 +57,7 @@ def finding_value(finding: Finding, show_text: bool = False) -> dict[str, Any]:
         "scope": evidence.scope,
         "request_id": evidence.request_id,
         "against_id": evidence.against_id,
+        "affected_requests": evidence.affected_requests,
         "requests_seen": evidence.requests_seen,
         "distinct_values": evidence.distinct_values,
         "tokens_lost": finding.tokens_lost,
