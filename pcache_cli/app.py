@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pcache_cli import __version__
-from pcache_cli.commands import analyze, cost, lint, probe, rule, trace
+from pcache_cli.commands import analyze, cost, lint, probe, rule, simulate, trace
 
 app = typer.Typer(
     name="pcache",
@@ -35,6 +35,7 @@ def _pcache(
 
 app.command()(analyze.analyze)
 app.command()(trace.trace)
+app.command()(simulate.simulate)
 app.command()(probe.probe)
 app.command()(lint.lint)
 app.command()(rule.rule)

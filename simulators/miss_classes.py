@@ -65,6 +65,11 @@ class MissClasses:
     diverged_known: bool
     isolation_known: bool
 
+    def prompt_tokens(self) -> Int64:
+        """Prompt tokens of each request (int64): the sum of its classes."""
+        total: Int64 = np.sum(list(self.tokens.values()), axis=0)
+        return total
+
     def totals(self) -> dict[MissClass, int | None]:
         """Tokens by class over all requests; None for a class that cannot be told from `cold`."""
         unknown = set()

@@ -1,0 +1,103 @@
+"""PNG of a simulation: curves and heat map of a sweep, classes over time of one configuration."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analyzers.trace import NO_TIME
+from pcache_cli.reports.numbers import duration, short_count
+
+if TYPE_CHECKING:
+    from analyzers.trace import Trace
+    from simulators.runs import Run
+    from simulators.sweep import Sweep
+
+_SLICES = 60
+
+
+def plot_sweep(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
+    """Miss-ratio curves by block size, the lifetime by capacity heat map, the working set over time. Raises
+    UsageError when matplotlib is not installed or the ending is not .png."""
+    import numpy as np
+
+    from pcache_cli.reports.plotting import figure, save
+
+    plots, (curves, heat, working) = figure(1, 3, (16, 4.4))
+    scale = 1 if bytes_per_token is None else bytes_per_token / 2**30
+    unit = "tokens" if bytes_per_token is None else "GiB"
+    total = max(sweep.prompt_tokens, 1)
+    for size in sweep.sizes:
+        room = size.capacity_blocks * size.block_size * scale
+        (line,) = curves.plot(
+            room, 1 - size.hit_tokens[-1] / total, marker=".", label=f"block {size.block_size}"
+        )
+        curves.axvline(
+            size.knee_blocks * size.block_size * scale, color=line.get_color(), linestyle=":", alpha=0.6
+        )
+    curves.set(
+        xscale="log", xlabel=f"capacity, {unit}", ylabel="miss ratio", title="Miss ratio (dotted: knee)"
+    )
+    curves.set_ylim(0, 1)
+    curves.legend()
+
+    middle = sweep.sizes[len(sweep.sizes) // 2]
+    shares = middle.hit_tokens / total
+    image = heat.imshow(shares, aspect="auto", origin="lower", vmin=0, vmax=max(float(shares.max()), 1e-9))
+    ticks = np.unique(np.linspace(0, shares.shape[1] - 1, min(7, shares.shape[1])).astype(int))
+    room = middle.capacity_blocks * middle.block_size * scale
+    heat.set_xticks(ticks, [short_count(room[k]) for k in ticks])
+    heat.set_yticks(range(len(middle.ttl_s)), ["none" if t is None else duration(t) for t in middle.ttl_s])
+    heat.set(xlabel=f"capacity, {unit}", ylabel="lifetime", title=f"Hit ratio, block {middle.block_size}")
+    plots.colorbar(image, ax=heat)
+
+    for window in sweep.working_sets:
+        hours = (window.time_ns - window.time_ns[0]) / 3.6e12
+        label = f"{duration(window.window_s)} window"
+        working.step(hours, window.peak_in_span_tokens * scale, where="post", label=label)
+    working.set(xlabel="hours", ylabel=unit, title="Working set")
+    if sweep.working_sets:
+        working.legend()
+    save(plots, path)
+
+
+def plot_run(path: Path, trace: "Trace", run: "Run") -> None:
+    """The classes of all prompt tokens over time, stacked. Raises as plot_sweep does."""
+    import numpy as np
+
+    from pcache_cli.reports.plotting import figure, save
+
+    plots, axes = figure(1, 1, (11, 4.6))
+    times = trace.requests.time_ns
+    timed = len(times) > 1 and bool((times != NO_TIME).all())
+    place = (times - times[0]) / 3.6e12 if timed else np.arange(len(times), dtype=float)
+    last = float(place[-1]) if len(place) else 1.0
+    edges = np.linspace(0.0, max(last, 1e-9), _SLICES + 1)
+    slices = np.clip(np.digitize(place, edges) - 1, 0, _SLICES - 1)
+    total = np.bincount(slices, run.by_request.prompt_tokens(), _SLICES)
+    bottom = np.zeros(_SLICES)
+    colours = iter(_colours())
+    for kind, tokens in run.by_request.tokens.items():
+        colour = next(colours)
+        if not tokens.any():
+            continue
+        share = np.divide(np.bincount(slices, tokens, _SLICES), total, out=np.zeros(_SLICES), where=total > 0)
+        axes.bar(
+            edges[:-1],
+            share,
+            np.diff(edges),
+            bottom,
+            align="edge",
+            color=colour,
+            label=kind.replace("_", " "),
+        )
+        bottom += share
+    axes.set(xlabel="hours" if timed else "requests", ylabel="share of prompt tokens", ylim=(0, 1))
+    axes.set_title(f"{run.model}: why each token was computed")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    save(plots, path)
+
+
+def _colours() -> list[str]:
+    return [
+        "#2a9d8f", "#e76f51", "#f4a261", "#e9c46a", "#8d99ae", "#6d597a",
+        "#b5838d", "#577590", "#a8dadc", "#457b9d", "#bc6c25", "#d9d9d9",
+    ]  # fmt: skip

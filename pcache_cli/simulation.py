@@ -1,0 +1,332 @@
+"""The four ways of `pcache simulate`: a grid or one point of it, an engine, a replay, a provider's rules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analyzers.errors import CannotEvaluateError, UsageError
+from pcache_cli import console
+from pcache_cli.log_source import LogSource
+from pcache_cli.replay_options import ReplayWords
+from pcache_cli.reports.simulate import KvSize
+
+if TYPE_CHECKING:
+    from analyzers.trace import Int64, Trace
+    from pcache_cli.reports.figures import Figures
+    from simulators.grids import Capacities
+    from simulators.kv_bytes import ModelShape
+    from simulators.latency import TtftSummary
+    from simulators.runs import Content, Run
+
+_DEFAULT_SIZES = (1, 16, 128)
+_DEFAULT_SIZE = 16
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be simulated on what; None where it was left to be chosen."""
+
+    source: LogSource
+    block_sizes: tuple[int, ...] | None
+    capacities: "Capacities | None"
+    capacity_asked: bool
+    lifetimes: tuple[float | None, ...] | None
+    model: str | None
+    kv_dtype: str
+    tensor_parallel: int
+    kv_bytes_per_token: int | None
+    ignore_outputs: bool
+
+    def shape(self) -> "ModelShape | None":
+        """The shape of --model, None without. Raises UsageError and InputError."""
+        from simulators.kv_bytes import find_shape
+
+        return None if self.model is None else find_shape(self.model)
+
+    def kv(self) -> KvSize:
+        """Bytes of a token, by --kv-bytes-per-token or --model. Raises UsageError."""
+        from simulators.kv_bytes import kv_bytes
+
+        if self.kv_bytes_per_token is not None:
+            if self.kv_bytes_per_token < 1:
+                raise UsageError(
+                    f"--kv-bytes-per-token {self.kv_bytes_per_token} is not possible; give 1 or more"
+                )
+            if self.model is not None:
+                raise UsageError("--model and --kv-bytes-per-token say the same thing; give one")
+            return KvSize(self.kv_bytes_per_token, "as given")
+        shape = self.shape()
+        if shape is None:
+            return KvSize()
+        found = kv_bytes(shape, self.kv_dtype, self.tensor_parallel)
+        for text in found.notes:
+            console.note(f"note: {text}")
+        return KvSize(found.per_token, f"{shape.name}, {self.kv_dtype}, {self.tensor_parallel} GPU")
+
+    def one_block_size(self) -> int | None:
+        """The block size, None when none was given. Raises UsageError for several."""
+        if self.block_sizes is not None and len(self.block_sizes) > 1:
+            raise UsageError("one configuration has one --block-size; several make a sweep")
+        return None if self.block_sizes is None else self.block_sizes[0]
+
+    def one_capacity(self, size: int, bytes_per_token: int | None) -> int | None:
+        """The capacity in blocks, None for no bound. Raises UsageError for several."""
+        if self.capacities is None:
+            return None
+        blocks = self.capacities.in_blocks(size, bytes_per_token)
+        if len(blocks) > 1:
+            raise UsageError("one configuration has one --capacity; several make a sweep")
+        return blocks[0]
+
+    def one_lifetime(self) -> float | None:
+        """The lifetime in seconds, None for no expiry. Raises UsageError for several."""
+        if self.lifetimes is not None and len(self.lifetimes) > 1:
+            raise UsageError("one configuration has one --ttl; several make a sweep")
+        return None if self.lifetimes is None else self.lifetimes[0]
+
+    def is_one_point(self) -> bool:
+        """Whether it asks for a single configuration."""
+        one_capacity = self.capacity_asked and (self.capacities is None or len(self.capacities.values) == 1)
+        one_size = self.block_sizes is not None and len(self.block_sizes) == 1
+        one_lifetime = self.lifetimes is None or len(self.lifetimes) == 1
+        return one_capacity and one_size and one_lifetime
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the result goes and what is asked of it."""
+
+    json: bool
+    table: Path | None
+    plot: Path | None
+    compare: Path | None
+    fail_below: float | None
+    calibration: Path | None
+    restore_tier: str
+
+
+def simulate_grid(question: Question, output: Output) -> int:
+    """Every block size, capacity and lifetime; or, when one of each is asked for, that point with its misses."""
+    from pcache_cli.reports.figures import figures_of_sweep
+    from pcache_cli.reports.simulate import print_sweep
+    from pcache_cli.reports.simulate_plot import plot_sweep
+    from pcache_cli.reports.simulate_tables import write_grid
+    from simulators.runs import DEFINITIONS, run_lru, run_sweep
+
+    kv = question.kv()
+    if question.is_one_point():
+        trace, content, by_field = _trace_and_content(question)
+        size = question.one_block_size() or _default_size(trace)
+        blocks, ttl = question.one_capacity(size, kv.per_token), question.one_lifetime()
+        run = run_lru(trace, size, blocks, ttl, content, ignore_outputs=question.ignore_outputs)
+        return _give_run(trace, run, kv, by_field, output)
+    if output.calibration is not None:
+        raise UsageError("--calibration needs one configuration: give one --block-size and one --capacity")
+    trace = question.source.trace()
+    sizes = question.block_sizes or ((trace.info.unit,) if trace.info.unit > 1 else _DEFAULT_SIZES)
+    sweep = run_sweep(
+        trace,
+        sizes,
+        question.capacities,
+        question.lifetimes,
+        kv.per_token,
+        ignore_outputs=question.ignore_outputs,
+    )
+    _note_blocks(trace, sizes)
+    if output.table is not None:
+        write_grid(output.table, sweep, kv.per_token)
+        console.note(f"wrote {output.table}")
+    if output.plot is not None:
+        plot_sweep(output.plot, sweep, kv.per_token)
+        console.note(f"wrote {output.plot}")
+    figures = figures_of_sweep(sweep)
+    if output.json:
+        _print_json(
+            output, figures, mode="sweep", kv=kv, sweep=sweep, trace=trace.info, definitions=DEFINITIONS
+        )
+    else:
+        print_sweep(console.stdout_console(), sweep, kv)
+        _print_comparison(output, figures)
+        console.note("\nNext: add one --block-size and one --capacity to see why each token missed.")
+    best = [value for name, value in figures.items() if name.endswith(".best_ratio") and value is not None]
+    return _gate(output, max(best) if best else None)
+
+
+def simulate_engine(
+    question: Question, engine: str, options: Mapping[str, float], notes: tuple[str, ...], output: Output
+) -> int:
+    """The trace under an engine's cache."""
+    from simulators.engines import find_engine
+    from simulators.runs import run_engine
+
+    if question.capacity_asked or question.lifetimes is not None:
+        takes = ", ".join(f"--{name}" for name in find_engine(engine).options)
+        raise UsageError(f"{engine} has options of its own instead of --capacity and --ttl: {takes}")
+    kv = replace(question.kv())
+    trace, content, by_field = _trace_and_content(question)
+    run = run_engine(trace, engine, options, content, ignore_outputs=question.ignore_outputs)
+    return _give_run(trace, replace(run, notes=(*notes, *run.notes)), kv, by_field, output)
+
+
+def simulate_replay(question: Question, words: ReplayWords, output: Output) -> int:
+    """The trace under a policy, tiers, replicas, delays, failures and invalidations, event by event."""
+    from simulators.runs import run_policy
+
+    kv = question.kv()
+    size = question.one_block_size()
+    trace, content, by_field = _trace_and_content(question)
+    size = size or _default_size(trace)
+    settings = words.settings(
+        size,
+        question.one_capacity(size, kv.per_token),
+        question.one_lifetime(),
+        kv.per_token,
+        question.ignore_outputs,
+    )
+    return _give_run(trace, run_policy(trace, settings, content), kv, by_field, output)
+
+
+def replay_provider(question: Question, provider: str, what_if: list[str], output: Output) -> int:
+    """The log under the rules of its providers, beside what it logged."""
+    from pcache_cli.reports.simulate_provider import (
+        figures_of_provider,
+        print_provider,
+        provider_summary,
+        write_provider_requests,
+    )
+    from simulators.providers.replay import replay
+    from simulators.providers.rules import load_rule_book
+    from simulators.providers.what_if import parse_what_if
+
+    if question.block_sizes or question.capacity_asked or question.lifetimes:
+        raise UsageError(
+            "a provider's blocks, room and lifetimes follow from its rules; use --what-if ttl=1h"
+        )
+    for name, value in (("--plot", output.plot), ("--calibration", output.calibration)):
+        if value is not None:
+            raise UsageError(f"{name} does not go with --provider")
+    if question.source.is_trace():
+        trace, requests = question.source.trace(), None
+    else:
+        traced = question.source.traced_log()
+        trace, requests = traced.trace, traced.log.requests
+    named = None if provider == "auto" else provider
+    result = replay(trace, load_rule_book(), requests, named, parse_what_if(what_if))
+    summary = provider_summary(trace, result)
+    if output.table is not None:
+        write_provider_requests(output.table, trace, result)
+        console.note(f"wrote {output.table}")
+    figures = figures_of_provider(summary)
+    if output.json:
+        _print_json(output, figures, mode="provider", provider=summary, trace=trace.info)
+    else:
+        print_provider(console.stdout_console(), summary)
+        _print_comparison(output, figures)
+    return _gate(output, summary.read_ratio)
+
+
+def _trace_and_content(question: Question) -> "tuple[Trace, Content, dict[str, int]]":
+    """The trace, and what its content says about tokens that were not seen as a prefix."""
+    from analyzers.isolation import isolated_tokens
+    from analyzers.seen import tokens_seen_elsewhere
+    from simulators.blocks import cached_sequences
+    from simulators.runs import Content
+
+    if question.source.is_trace():
+        trace = question.source.trace()
+        return trace, Content(seen_elsewhere=trace.requests.seen_elsewhere), {}
+    traced = question.source.traced_log()
+    trace = traced.trace
+    seen = cached_sequences(trace, ignore_outputs=question.ignore_outputs).seen_tokens()
+    isolation = isolated_tokens(traced, seen)
+    elsewhere: Int64 = trace.requests.seen_elsewhere
+    if trace.info.unit == 1:
+        elsewhere = tokens_seen_elsewhere(traced.sequences, traced.chunks, trace.requests.namespace, seen)
+    return trace, Content(isolation.tokens, elsewhere), isolation.by_field
+
+
+def _give_run(trace: "Trace", run: "Run", kv: KvSize, by_field: dict[str, int], output: Output) -> int:
+    from pcache_cli.reports.figures import figures_of_run
+    from pcache_cli.reports.simulate import print_run
+    from pcache_cli.reports.simulate_plot import plot_run
+    from pcache_cli.reports.simulate_tables import write_requests
+    from simulators.runs import DEFINITIONS
+
+    ttft = _time_to_first_token(run, output)
+    if output.table is not None:
+        write_requests(output.table, trace, run)
+        console.note(f"wrote {output.table}")
+    if output.plot is not None:
+        plot_run(output.plot, trace, run)
+        console.note(f"wrote {output.plot}")
+    figures = figures_of_run(run, ttft)
+    if output.json:
+        from pcache_cli.reports.simulate import run_document
+
+        _print_json(
+            output,
+            figures,
+            mode="configuration",
+            kv=kv,
+            **run_document(run),
+            isolation_by_field=by_field,
+            ttft=ttft,
+            trace=trace.info,
+            definitions=DEFINITIONS,
+        )
+    else:
+        print_run(console.stdout_console(), run, kv, by_field, ttft)
+        _print_comparison(output, figures)
+    return _gate(output, run.hit_token_ratio)
+
+
+def _time_to_first_token(run: "Run", output: Output) -> "TtftSummary | None":
+    from simulators.latency import load_calibration, summarise_ttft
+    from simulators.miss_classes import MissClass
+
+    if output.calibration is None:
+        return None
+    tokens = run.by_request.tokens
+    prompts = run.by_request.prompt_tokens()
+    sent = prompts > 0
+    calibration = load_calibration(output.calibration)
+    return summarise_ttft(calibration, prompts[sent], tokens[MissClass.HIT][sent], output.restore_tier)
+
+
+def _default_size(trace: "Trace") -> int:
+    return trace.info.unit if trace.info.unit > 1 else _DEFAULT_SIZE
+
+
+def _note_blocks(trace: "Trace", sizes: tuple[int, ...]) -> None:
+    finer = [str(size) for size in sizes if size < trace.info.unit]
+    if finer:
+        console.note(
+            f"note: the trace is hashed in blocks of {trace.info.unit}; hits at block size {', '.join(finer)} are a "
+            "lower bound, because what two different blocks have in common cannot be seen"
+        )
+
+
+def _print_json(output: Output, figures: "Figures", **parts: object) -> None:
+    from pcache_cli.reports.as_json import document
+    from pcache_cli.reports.figures import compare_with
+
+    if output.compare is not None:
+        parts["compare"] = {"file": str(output.compare), "rows": compare_with(output.compare, figures)}
+    console.print_json(document("simulate", figures=figures, **parts))
+
+
+def _print_comparison(output: Output, figures: "Figures") -> None:
+    from pcache_cli.reports.figures import compare_with, print_comparison
+
+    if output.compare is not None:
+        rows = compare_with(output.compare, figures)
+        print_comparison(console.stdout_console(), output.compare, rows)
+
+
+def _gate(output: Output, ratio: float | None) -> int:
+    if output.fail_below is None:
+        return 0
+    if ratio is None:
+        raise CannotEvaluateError("--fail-below: the hit ratio is unknown, the trace holds no prompt tokens")
+    return int(ratio < output.fail_below)
