@@ -263,3 +263,24 @@ def reuse_intervals(parent, depth_start, depth_end, leaf, prompt_tokens, time): 
             last[node] = request
             node = parent[node]
     return interval, tokens
+
+
+@njit(cache=True)
+def latest_with_prefix(parent, leaf, first):  # type: ignore[no-untyped-def]
+    """The latest earlier request that has the reused prefix of each prompt too (int32, -1 for none).
+
+    `first` is from first_prompt_of_nodes.
+    """
+    latest = np.full(len(parent), -1, np.int32)
+    source = np.full(len(leaf), -1, np.int32)
+    for request in range(len(leaf)):
+        node = leaf[request]
+        while node >= 0 and first[node] == request:
+            latest[node] = request
+            node = parent[node]
+        if node >= 0:
+            source[request] = latest[node]
+        while node >= 0:
+            latest[node] = request
+            node = parent[node]
+    return source
