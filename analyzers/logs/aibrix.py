@@ -7,12 +7,17 @@ from typing import Any
 
 import msgspec
 
+from analyzers.errors import CannotEvaluateError
 from analyzers.logs.answers import usage_of
 from analyzers.logs.reader import Carries, NotThisFormatError, Reader, Record
 from analyzers.logs.timestamps import read_time
 from analyzers.request import Dialect, Identity, PartKind, Request
 
 NO_CONTENT = "lengths without content"
+LENGTHS_ALONE = (
+    "The log gives the lengths of its prompts but neither text, token ids nor block ids, so nothing can be said "
+    "about what they share; log the prompts, or block hashes as in a Mooncake trace."
+)
 
 
 class _Call(msgspec.Struct):
@@ -75,3 +80,7 @@ class Aibrix(Reader):
                     usage=usage_of(known) if known else None,
                 )
             )
+
+    def end_of_input(self) -> None:
+        if not self.log.requests and NO_CONTENT in self.log.skipped:
+            raise CannotEvaluateError(LENGTHS_ALONE)

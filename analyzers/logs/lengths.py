@@ -3,7 +3,7 @@
 from typing import Any
 
 from analyzers.errors import CannotEvaluateError
-from analyzers.logs.aibrix import NO_CONTENT
+from analyzers.logs.aibrix import LENGTHS_ALONE, NO_CONTENT
 from analyzers.logs.hash_trace import ID_NAMES
 from analyzers.logs.reader import Carries, Reader, Record
 
@@ -36,7 +36,4 @@ class LengthsOnly(Reader):
 
     def end_of_input(self) -> None:
         if not self.log.requests:
-            raise CannotEvaluateError(
-                "The log gives the lengths of its prompts but neither text, token ids nor block ids, so nothing can be "
-                "said about what they share; log the prompts, or block hashes as in a Mooncake trace."
-            )
+            raise CannotEvaluateError(LENGTHS_ALONE)

@@ -196,6 +196,8 @@ def test_lengths_alone_cannot_be_evaluated(tmp_path: Path) -> None:
     (tmp_path / "azure.csv").write_text(table)
     with pytest.raises(CannotEvaluateError, match="neither text, token ids nor block ids"):
         read_log([str(tmp_path / "azure.csv")])
+    with pytest.raises(CannotEvaluateError, match="neither text, token ids nor block ids"):
+        read_rows(tmp_path, {"timestamp": 1500, "requests": [{"Prompt Length": 9, "Output Length": 1}]})
 
 
 def test_an_aibrix_line_holds_several_calls(tmp_path: Path) -> None:
