@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,5 +71,10 @@ def edited(file: Path, change: Callable[[dict[str, Any]], None]) -> Path:
 
 def whole_prompt_ids(file: Path, text: str) -> list[int]:
     """The ids that Hugging Face tokenizers give a rendered prompt."""
-    ids: list[int] = Tokenizer.from_file(str(file)).encode(text, add_special_tokens=False).ids
+    ids: list[int] = _loaded(file).encode(text, add_special_tokens=False).ids
     return ids
+
+
+@cache
+def _loaded(file: Path) -> Tokenizer:
+    return Tokenizer.from_file(str(file))
