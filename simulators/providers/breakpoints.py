@@ -107,7 +107,7 @@ class BreakpointCache:
     def _remember(self, prompt: Prompt, hit: int, written: list[Marker]) -> None:
         last = prompt.markers[-1].depth
         logged = None
-        if prompt.logged_read is not None and prompt.logged_written is not None:
+        if prompt.follows_log and prompt.logged_read is not None and prompt.logged_written is not None:
             logged = (prompt.logged_read + prompt.logged_written) or None
         for marker in self._kept(prompt, hit, written):
             entry = self._entry(prompt, marker.depth)

@@ -48,7 +48,8 @@ class Prompt:
     `start_ns` is when it looks, `visible_ns` when what it writes can be read. `nodes` is its path in the tree,
     root first, `node_ends` their depths. `block_ends`, `input_ends` (user and tool messages) ascend. `keys`:
     per section what has to be equal besides the text. `scale` turns the trace's tokens into the provider's.
-    Logged figures are None where the log gives none.
+    `follows_log`: the markers are those the log was made with, so its figures say how long entries are. Logged
+    figures are None where the log gives none.
     """
 
     row: int
@@ -65,6 +66,7 @@ class Prompt:
     keys: Keys
     group: Key
     scale: float
+    follows_log: bool
     logged_prompt: int | None
     logged_read: int | None
     logged_written: int | None
@@ -133,6 +135,7 @@ class PromptMaker:
         request = self._requests[row] if self._requests is not None else None
         inputs = _input_ends(block_ends, places, request)
         played: Sequence[Marker] = self._markers(row, block_ends, inputs, rules, request, logged[1:])
+        logged_markers = played
         if markers is not None:
             played = markers(row, block_ends, played)
         return Prompt(
@@ -150,6 +153,7 @@ class PromptMaker:
             keys=_keys(request, rules),
             group=_group(table.model.of(row), request, rules),
             scale=logged[0] / tokens if logged[0] and tokens else 1.0,
+            follows_log=[m.depth for m in played] == [m.depth for m in logged_markers],
             logged_prompt=logged[0],
             logged_read=logged[1],
             logged_written=logged[2],

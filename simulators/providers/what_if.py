@@ -1,6 +1,6 @@
 """Other settings for the same log: the provider's automatic marker, better markers, another lifetime or model."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -71,7 +71,8 @@ def parse_what_if(words: Sequence[str]) -> WhatIf:
 
 
 class _Hindsight:
-    """Markers where later requests will part from this one, the most rereadable tokens first."""
+    """A marker where an earlier one stood, to read it, and markers where later requests will part from this one,
+    the most rereadable tokens first."""
 
     def __init__(self, trace: Trace, limit: int, ttl_s: int) -> None:
         self._parents = trace.tree.parent.tolist()
@@ -80,18 +81,25 @@ class _Hindsight:
         self._limit = limit
         self._ttl_s = ttl_s
         self._to_come = [0] * len(self._parents)
+        self._placed: set[tuple[int, int]] = set()
         for leaf in self._leaves:
             for node in self._path(leaf):
                 self._to_come[node] += 1
 
     def __call__(self, row: int, block_ends: Sequence[int], markers: Sequence[Marker]) -> list[Marker]:
+        path = self._path(self._leaves[row])[::-1]
+        ends = [self._ends[node] for node in path]
         shared: list[tuple[int, int]] = []
-        for node in reversed(self._path(self._leaves[row])):
+        for node, end in zip(path, ends, strict=True):
             self._to_come[node] -= 1
-            place = bisect_right(block_ends, self._ends[node])
+            place = bisect_right(block_ends, end)
             if self._to_come[node] and place:
                 shared.append((block_ends[place - 1], self._to_come[node]))
-        return [Marker(depth, self._ttl_s) for depth in _most_reread(shared, self._limit)]
+        named = {depth: (path[bisect_left(ends, depth)], depth) for depth in block_ends}
+        to_read = [depth for depth in block_ends if named[depth] in self._placed][-1:]
+        chosen = {*to_read, *_most_reread(shared, self._limit - len(to_read))}
+        self._placed.update(named[depth] for depth in chosen)
+        return [Marker(depth, self._ttl_s) for depth in sorted(chosen)]
 
     def _path(self, leaf: int) -> list[int]:
         nodes = []

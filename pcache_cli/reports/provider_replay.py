@@ -1,0 +1,157 @@
+"""`pcache simulate --provider` for people: the simulated figures beside the logged ones. No arithmetic here."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pcache_cli.console import plain
+from pcache_cli.reports.money import lifetime, money, share
+from pcache_cli.reports.numbers import count, percent
+from simulators.providers.replay import Agreement, Verdict
+from simulators.providers.summary import ReplayedRequest, ReplaySummary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_ROWS = 40
+
+
+def verdict(summary: ReplaySummary, baseline: ReplaySummary | None = None) -> str:
+    """The answer in one sentence."""
+    if baseline is not None:
+        return (
+            f"With the change {percent(summary.read_share)} of the prompt tokens are read from cache "
+            f"instead of {percent(baseline.read_share)}."
+        )
+    rules = ", ".join(dict.fromkeys(used.provider for used in summary.rules))
+    sentence = (
+        f"Under the rules of {rules} {percent(summary.read_share)} of the prompt tokens are read from cache"
+    )
+    if summary.logged_read_share is not None:
+        sentence += f"; the log shows {percent(summary.logged_read_share)}"
+    return f"{sentence}. {agreement_sentence(summary.agreement)}"
+
+
+def agreement_sentence(agreement: Agreement) -> str:
+    """How far the replay and the log agree, request by request."""
+    parts = []
+    if agreement.determined:
+        parts.append(
+            f"{agreement.determined_agree} of {agreement.determined} reads that the log determines agree to the token"
+        )
+    if agreement.estimated:
+        parts.append(
+            f"{agreement.estimated_agree} of {agreement.estimated} estimated ones within 2 % of the prompt"
+        )
+    if not parts:
+        return "The log determines no read to compare with."
+    return f"{' and '.join(parts)}."
+
+
+def print_replay(
+    console: "Console",
+    summary: ReplaySummary,
+    requests: Sequence[ReplayedRequest],
+    baseline: ReplaySummary | None = None,
+) -> None:
+    """The whole report. `baseline`: the replay without the what-if, to compare with."""
+    console.print(verdict(summary, baseline), style="bold")
+    for note in summary.notes:
+        console.print(f"Note: {plain(note)}.", style="dim")
+    console.print()
+    console.print(_totals(summary, baseline))
+    console.print()
+    console.print(_reasons(summary))
+    differing = [r for r in requests if r.verdict in (Verdict.PROVIDER_SIDE, Verdict.WARM)]
+    shown = requests if len(requests) <= _ROWS else differing[:_ROWS]
+    if shown and baseline is None:
+        console.print()
+        console.print(_requests(shown, len(requests)))
+    console.print()
+    console.print(_sources(summary))
+
+
+def _table(title: str, *columns: str, left: int = 1) -> Any:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="left" if place < left else "right")
+    return table
+
+
+def _totals(summary: ReplaySummary, baseline: ReplaySummary | None) -> object:
+    columns = ["", "simulated", "logged"] if baseline is None else ["", "with the change", "as it is"]
+    table = _table("Tokens and money", *columns)
+    other = baseline
+    table.add_row(
+        "requests", count(summary.covered), count(summary.requests if other is None else other.covered)
+    )
+    table.add_row(
+        "prompt tokens",
+        count(summary.prompt_tokens),
+        count(summary.logged_prompt_tokens if other is None else other.prompt_tokens),
+    )
+    table.add_row(
+        "  read",
+        count(summary.read_tokens),
+        count(summary.logged_read_tokens if other is None else other.read_tokens),
+    )
+    lifetimes = sorted({*summary.written_tokens, *(other.written_tokens if other else {})})
+    for ttl in lifetimes:
+        table.add_row(
+            f"  written for {lifetime(ttl)}",
+            count(summary.written_tokens.get(ttl, 0)),
+            count(other.written_tokens.get(ttl, 0)) if other else "",
+        )
+    table.add_row("  uncached", count(summary.uncached_tokens), count(other.uncached_tokens) if other else "")
+    table.add_row(
+        "read share",
+        percent(summary.read_share),
+        percent(summary.logged_read_share if other is None else other.read_share),
+    )
+    for currency, bill in summary.bills.items():
+        theirs = other.bills.get(currency) if other else None
+        table.add_row("cost", money(bill.paid, currency), money(theirs.paid, currency) if theirs else "")
+        table.add_row(
+            "  saved by the cache",
+            share(bill.saving, bill.without_cache),
+            share(theirs.saving, theirs.without_cache) if theirs else "",
+        )
+    if summary.unpriced:
+        table.add_row("without a known price", count(summary.unpriced), "")
+    return table
+
+
+def _reasons(summary: ReplaySummary) -> object:
+    table = _table("Why requests read no more", "reason", "requests")
+    for why, requests in summary.why.items():
+        table.add_row(why, count(requests))
+    return table
+
+
+def _requests(requests: Sequence[ReplayedRequest], total: int) -> object:
+    title = "Request by request" if len(requests) == total else "Requests that differ from the log"
+    table = _table(
+        title, "request", "prompt", "read", "logged", "written", "logged", "why no more", "beside the log"
+    )
+    for request in requests:
+        mark = "" if request.exact else "~"
+        table.add_row(
+            plain(request.request_id),
+            count(request.prompt_tokens),
+            f"{mark}{count(request.read)}",
+            count(request.logged_read),
+            count(sum(request.written.values())),
+            count(request.logged_written),
+            request.why or "",
+            request.verdict.value,
+        )
+    return table
+
+
+def _sources(summary: ReplaySummary) -> object:
+    table = _table("Where the rules come from", "provider", "model", "as of", "source", left=4)
+    for used in summary.rules:
+        sources = dict.fromkeys(f"{s.title} ({s.date}, {s.confidence})" for s in used.cited.values())
+        table.add_row(used.provider, plain(used.model), used.as_of, "; ".join(map(plain, sources)))
+    return table
