@@ -12,6 +12,8 @@ from pcache_cli.replay_options import ReplayWords
 from pcache_cli.reports.simulate import KvSize
 
 if TYPE_CHECKING:
+    from analyzers.pipeline import TracedLog
+    from analyzers.request import Request
     from analyzers.trace import Int64, Trace
     from pcache_cli.reports.figures import Figures
     from simulators.grids import Capacities
@@ -64,6 +66,20 @@ class Question:
             console.note(f"note: {text}")
         return KvSize(found.per_token, f"{shape.name}, {self.kv_dtype}, {self.tensor_parallel} GPU")
 
+    def read(self) -> "tuple[Trace, TracedLog | None]":
+        """The trace, and the log it comes from unless the input is a trace."""
+        if self.source.is_trace():
+            return self.source.trace(), None
+        traced = self.source.traced_log()
+        return traced.trace, traced
+
+    def check_prompts(self, trace: "Trace") -> None:
+        """Raises CannotEvaluateError for an input without prompts."""
+        if (trace.requests.leaf < 0).all():
+            raise CannotEvaluateError(
+                "the input holds no prompts, so there is nothing to simulate; pcache cost reads its usage figures"
+            )
+
     def one_block_size(self) -> int | None:
         """The block size, None when none was given. Raises UsageError for several."""
         if self.block_sizes is not None and len(self.block_sizes) > 1:
@@ -112,18 +128,22 @@ def simulate_grid(question: Question, output: Output) -> int:
     from pcache_cli.reports.simulate import print_sweep
     from pcache_cli.reports.simulate_plot import plot_sweep
     from pcache_cli.reports.simulate_tables import write_grid
+    from simulators.cache_objects import has_cache_objects
     from simulators.runs import DEFINITIONS, run_lru, run_sweep
 
     kv = question.kv()
+    trace, traced = question.read()
+    if traced is not None and has_cache_objects(traced.log.requests):
+        return _check_cache_objects(traced.log.requests, output)
+    question.check_prompts(trace)
     if question.is_one_point():
-        trace, content, by_field = _trace_and_content(question)
+        content, by_field = _content(question, trace, traced)
         size = question.one_block_size() or _default_size(trace)
         blocks, ttl = question.one_capacity(size, kv.per_token), question.one_lifetime()
         run = run_lru(trace, size, blocks, ttl, content, ignore_outputs=question.ignore_outputs)
         return _give_run(trace, run, kv, by_field, output)
     if output.calibration is not None:
         raise UsageError("--calibration needs one configuration: give one --block-size and one --capacity")
-    trace = question.source.trace()
     sizes = question.block_sizes or ((trace.info.unit,) if trace.info.unit > 1 else _DEFAULT_SIZES)
     sweep = run_sweep(
         trace,
@@ -163,8 +183,10 @@ def simulate_engine(
     if question.capacity_asked or question.lifetimes is not None:
         takes = ", ".join(f"--{name}" for name in find_engine(engine).options)
         raise UsageError(f"{engine} has options of its own instead of --capacity and --ttl: {takes}")
-    kv = replace(question.kv())
-    trace, content, by_field = _trace_and_content(question)
+    kv = question.kv()
+    trace, traced = question.read()
+    question.check_prompts(trace)
+    content, by_field = _content(question, trace, traced)
     run = run_engine(trace, engine, options, content, ignore_outputs=question.ignore_outputs)
     return _give_run(trace, replace(run, notes=(*notes, *run.notes)), kv, by_field, output)
 
@@ -175,7 +197,9 @@ def simulate_replay(question: Question, words: ReplayWords, output: Output) -> i
 
     kv = question.kv()
     size = question.one_block_size()
-    trace, content, by_field = _trace_and_content(question)
+    trace, traced = question.read()
+    question.check_prompts(trace)
+    content, by_field = _content(question, trace, traced)
     size = size or _default_size(trace)
     settings = words.settings(
         size,
@@ -206,11 +230,8 @@ def replay_provider(question: Question, provider: str, what_if: list[str], outpu
     for name, value in (("--plot", output.plot), ("--calibration", output.calibration)):
         if value is not None:
             raise UsageError(f"{name} does not go with --provider")
-    if question.source.is_trace():
-        trace, requests = question.source.trace(), None
-    else:
-        traced = question.source.traced_log()
-        trace, requests = traced.trace, traced.log.requests
+    trace, traced = question.read()
+    requests = None if traced is None else traced.log.requests
     named = None if provider == "auto" else provider
     result = replay(trace, load_rule_book(), requests, named, parse_what_if(what_if))
     summary = provider_summary(trace, result)
@@ -226,24 +247,36 @@ def replay_provider(question: Question, provider: str, what_if: list[str], outpu
     return _gate(output, summary.read_ratio)
 
 
-def _trace_and_content(question: Question) -> "tuple[Trace, Content, dict[str, int]]":
-    """The trace, and what its content says about tokens that were not seen as a prefix."""
+def _content(
+    question: Question, trace: "Trace", traced: "TracedLog | None"
+) -> "tuple[Content, dict[str, int]]":
+    """What the content says about tokens that were not seen as a prefix."""
     from analyzers.isolation import isolated_tokens
     from analyzers.seen import tokens_seen_elsewhere
     from simulators.blocks import cached_sequences
     from simulators.runs import Content
 
-    if question.source.is_trace():
-        trace = question.source.trace()
-        return trace, Content(seen_elsewhere=trace.requests.seen_elsewhere), {}
-    traced = question.source.traced_log()
-    trace = traced.trace
+    if traced is None:
+        return Content(seen_elsewhere=trace.requests.seen_elsewhere), {}
     seen = cached_sequences(trace, ignore_outputs=question.ignore_outputs).seen_tokens()
     isolation = isolated_tokens(traced, seen)
     elsewhere: Int64 = trace.requests.seen_elsewhere
     if trace.info.unit == 1:
         elsewhere = tokens_seen_elsewhere(traced.sequences, traced.chunks, trace.requests.namespace, seen)
-    return trace, Content(isolation.tokens, elsewhere), isolation.by_field
+    return Content(isolation.tokens, elsewhere), isolation.by_field
+
+
+def _check_cache_objects(requests: "list[Request]", output: Output) -> int:
+    from pcache_cli.reports.simulate_cache_objects import cache_objects_document, print_cache_objects
+    from simulators.cache_objects import mutated_caches
+
+    mutated = mutated_caches(requests)
+    if output.json:
+        found = cache_objects_document(len(requests), mutated)
+        _print_json(output, {"wrong_calls": len(mutated)}, mode="cache-objects", **found)
+    else:
+        print_cache_objects(console.stdout_console(), len(requests), mutated)
+    return int(bool(mutated))
 
 
 def _give_run(trace: "Trace", run: "Run", kv: KvSize, by_field: dict[str, int], output: Output) -> int:

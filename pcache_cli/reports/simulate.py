@@ -70,7 +70,7 @@ def print_sweep(out: "Console", sweep: "Sweep", kv: KvSize) -> None:
 def _sweep_verdict(sweep: "Sweep", kv: KvSize) -> str:
     if not sweep.prompt_tokens:
         return "The trace holds no prompt tokens: there is nothing to sweep."
-    best = max(sweep.sizes, key=lambda s: s.ceiling_tokens)
+    best = sweep.sizes[len(sweep.sizes) // 2]
     ceiling = percent(_ratio(best.ceiling_tokens, sweep))
     if not best.ceiling_tokens:
         return (
@@ -170,7 +170,7 @@ def print_run(
     out.print(run_verdict(run))
     out.print(f"{run.rules} ({run.standing})", style="dim")
     settings = ", ".join(
-        f"{name} {_setting(value)}" for name, value in run.settings.items() if value is not None
+        f"{name} {_setting(value)}" for name, value in run.settings.items() if value not in (None, False, [])
     )
     out.print(plain(settings), style="dim")
     if run.capacity_tokens is not None and kv.per_token is not None:
@@ -188,7 +188,7 @@ def print_run(
     for field, tokens in by_field.items():
         out.print(f"kept apart by {plain(field)}: {count(tokens)} tokens")
     if run.duplicate_writes:
-        out.print(f"{count(run.duplicate_writes)} blocks were computed although a copy was cached.")
+        out.print(f"Blocks computed although a copy was cached: {count(run.duplicate_writes)}.")
     if run.replay is not None:
         _print_replay(out, run, kv)
     if ttft is not None:
