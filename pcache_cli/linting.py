@@ -218,10 +218,9 @@ def _checked(
     evidence: "LogEvidence | None",
 ) -> LintRun:
     if evidence is not None:
-        from analyzers.linting.evidence import confirmed, settled
+        from analyzers.linting.evidence import confirmed
 
         checks.scopes_in = evidence.scopes
-        sources = [settled(source, evidence) for source in sources]
     run = lint(sources, checks)
     with_moves(run, checks, readers)
     if evidence is not None:

@@ -70,17 +70,6 @@ def gather(sources: Iterable[Source], log: Log) -> LogEvidence:
     return evidence
 
 
-def settled(source: Source, evidence: LogEvidence) -> Source:
-    """The source with the scopes that the log shows put on its values."""
-
-    def with_scope(part: Part) -> Part:
-        seen = evidence.variations.get(part.span)
-        return part if seen is None or not isinstance(part, Value) else replace(part, scope=seen.scope)
-
-    prompts = tuple(replace(p, parts=tuple(with_scope(part) for part in p.parts)) for p in source.prompts)
-    return replace(source, prompts=prompts)
-
-
 def confirmed(findings: Iterable[Finding], evidence: LogEvidence) -> list[Finding]:
     """The findings, those that the log shows marked as confirmed with its figures."""
     places = {(span.path, span.line, span.column): seen for span, seen in evidence.variations.items()}
@@ -212,6 +201,8 @@ def _record(evidence: LogEvidence, path: str, gap: _Gap, stretches: list[tuple[R
         variation = Variation(len(values), distinct, _scope(values, distinct))
         for part in parts:
             evidence.variations[part.span] = variation
+            if isinstance(part, Value) and not part.guards:
+                scopes[part.expression] = variation.scope
             for guard in part.guards:
                 evidence.variations[guard.span] = variation
                 scopes.update(dict.fromkeys(guard.names, variation.scope))

@@ -14,7 +14,6 @@ _FORMAT = re.compile(
 )
 _DOLLAR = re.compile(r"\$\{(?P<name>[A-Za-z_][\w.]*)\}")
 _PERCENT = re.compile(r"%\((?P<name>[A-Za-z_]\w*)\)[sdrif]")
-_FENCE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.M | re.S)
 
 
 def style_of(text: str) -> str:
@@ -53,16 +52,13 @@ def placeholder_parts(path: str, text: str) -> Iterator[Part]:
 
 
 def _placeholders(text: str) -> Iterator[tuple[int, int, str, str]]:
-    fences = [match.span() for match in _FENCE.finditer(text)] if "```" in text or "~~~" in text else []
     found = [
         (match.start(), match.end(), match["name"], "")
         for pattern in (_DOLLAR, _PERCENT)
         for match in pattern.finditer(text)
     ]
     found += _braced(text)
-    for start, end, name, spec in sorted(found):
-        if not any(a <= start < b for a, b in fences):
-            yield start, end, name, spec
+    yield from sorted(found)
 
 
 def _braced(text: str) -> Iterator[tuple[int, int, str, str]]:

@@ -192,7 +192,7 @@ def _scope_by_hand(names: Iterable[str], scopes: Mapping[str, Scope]) -> Scope |
         scope
         for name in names
         for pattern, scope in scopes.items()
-        if fnmatchcase(name, pattern) or name.startswith(f"{pattern}.")
+        if name == pattern or fnmatchcase(name, pattern) or name.startswith(f"{pattern}.")
     ]
     return max(found, key=lambda scope: scope.rank, default=None)
 
