@@ -104,7 +104,7 @@ class Calls:
             fields, header_parameters = self._headers(call.headers)
             parameters += header_parameters
         if body.previous_response_id is not UNSET and sent(body.previous_response_id):
-            self.log.note(STORED_HISTORY)
+            self.log.note_incomplete(STORED_HISTORY)
         model = body.model or body.model_id or (model_in_url(call.url) if call.url else None)
         request = Request(
             request_id=call.request_id or f"{record.file}:{record.line}",

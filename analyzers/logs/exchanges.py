@@ -1,7 +1,7 @@
 """Recorded HTTP exchanges as calls: what VCR cassettes and HAR archives share."""
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,13 +35,14 @@ class Exchange:
 
 
 def take_exchanges(
-    calls: Calls, log: Log, record: Record, exchanges: Iterable[Any], read: Callable[[Any], Exchange]
+    calls: Calls, log: Log, record: Record, exchanges: Any, read: Callable[[Any], Exchange]
 ) -> None:
     """Account for every exchange of a document: a request for each model call, the others skipped.
 
     `read` makes an Exchange of one recorded exchange. A request's line is the exchange's number.
     """
-    exchanges = list(exchanges)
+    if not isinstance(exchanges, list):
+        raise NotThisFormatError("unexpected shape", "it holds no list of exchanges")
     if not exchanges:
         log.skip(record.file, record.line, NOT_A_CALL, "no exchange was recorded")
         return

@@ -33,7 +33,7 @@ class HAR(Reader):
 
     def read(self, record: Record) -> None:
         """Read one archive."""
-        entries = _entries(msgspec.json.decode(record.raw)) or []
+        entries = _entries(msgspec.json.decode(record.raw))
         take_exchanges(self._calls, self.log, record, entries, _exchange)
 
 

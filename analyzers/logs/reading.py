@@ -93,7 +93,7 @@ class _Reading:
         if self.problems:
             raise self.problems[0]
         if not log.records:
-            raise InputError(f"{', '.join(self.empty)}: there is no record in it, it is empty.")
+            raise InputError(f"There is no record in {', '.join(self.empty)}.")
         first = log.examples[0] if log.examples else None
         where = f": {first.file}, line {first.line}: {first.reason}. {first.detail}".rstrip() if first else ""
         raise InputError(f"None of the {log.records} records is a model call{where}")

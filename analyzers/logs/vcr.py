@@ -35,7 +35,7 @@ class VCR(Reader):
 
     def read(self, record: Record) -> None:
         """Read one cassette."""
-        interactions = _interactions(msgspec.json.decode(record.raw)) or []
+        interactions = _interactions(msgspec.json.decode(record.raw))
         take_exchanges(self._calls, self.log, record, interactions, _exchange)
 
 
