@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch.nn.attention.bias import causal_lower_right
 
+from analyzers.errors import CannotEvaluateError
+
 NAME = "pcache_causal"
 _FLASH_DTYPES = (torch.float16, torch.bfloat16)
 _FLASH_HEAD_WIDTH = 256
@@ -39,7 +41,7 @@ def _attend(
 ) -> tuple[torch.Tensor, None]:
     """query [batch, heads, new, width], key and value [batch, KV heads, total, width] → [batch, new, …]."""
     if sliding_window is not None:
-        raise ValueError("the causal attention of pcache has no sliding window; use --attention sdpa")
+        raise CannotEvaluateError("causal attention has no sliding window; use --attention sdpa")
     groups = query.shape[1] // key.shape[1]
     flash = query.is_cuda and query.dtype in _FLASH_DTYPES and query.shape[-1] <= _FLASH_HEAD_WIDTH
     flash = flash and key.shape[-1] == value.shape[-1]

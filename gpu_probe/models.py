@@ -138,11 +138,14 @@ def _load_real(name: str, device: torch.device, dtype: torch.dtype, attention: s
             model = AutoModelForCausalLM.from_pretrained(
                 where, dtype=dtype, attn_implementation=_implementation(attention), **options
             )
-        except (OSError, ValueError, KeyError, ImportError) as problem:
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as problem:
+            # A damaged or foreign file fails with whatever its parser happens to raise.
             raise InputError(f"--model {name}: cannot be loaded ({_first_line(problem)})") from problem
         try:
             tokenizer = AutoTokenizer.from_pretrained(where, **options)
-        except (OSError, ValueError, KeyError, ImportError):
+        except Exception:
             tokenizer = None
     return model.to(device).eval().requires_grad_(False), tokenizer
 

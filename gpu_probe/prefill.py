@@ -166,10 +166,11 @@ def warm_up(sweep: Sweep, cells: Sequence[Cell]) -> None:
 
 
 def run_rounds(
-    sweep: Sweep, deadline: float, on_round: Callable[[int, float], None] | None = None, seed: int = 0
+    sweep: Sweep, deadline: float, enough: Callable[[int], bool] = lambda _: False, seed: int = 0
 ) -> int:
-    """Rounds over all unsettled cells in shuffled order until every cell is settled or `deadline` (by
-    time.perf_counter) has passed; every cell gets at least one sample. Returns the rounds run.
+    """Rounds over all unsettled cells in shuffled order until every cell is settled, `enough(rounds)` says so
+    after a round, or `deadline` (by time.perf_counter) has passed; every cell gets at least one sample.
+    Returns the rounds run.
 
     A cell is settled when its half-width is below 2 % on CUDA, 5 % on the host, with at least 5 samples.
     """
@@ -186,12 +187,11 @@ def run_rounds(
             return rounds
         for index in random.permutation(len(open_cells)):
             measured = sweep.cells[open_cells[index]]
-            if measured.samples and time.perf_counter() > deadline:
-                return rounds
-            measured.samples.append(_run(sweep, open_cells[index]))
+            if not measured.samples or time.perf_counter() <= deadline:
+                measured.samples.append(_run(sweep, open_cells[index]))
         rounds += 1
-        if on_round is not None:
-            on_round(rounds, sweep.widest())
+        if enough(rounds) or time.perf_counter() > deadline:
+            return rounds
 
 
 def _run(sweep: Sweep, cell: Cell) -> Sample:

@@ -30,6 +30,8 @@ TRUSTED_HOLDOUT_ERROR = 0.10
 """Median hold-out error above which a calibration is not to be trusted."""
 _NOISY_SPREAD = 0.10
 _SWEEP_SHARE = 0.7
+_FEWEST_ROUNDS = 5
+_STEADY = 0.005
 # The rest is for the last copy under way, the fit and writing the files.
 _USED_SHARE = 0.96
 SHORTEST_GRID = 128
@@ -130,12 +132,27 @@ def _measure_prefill(
     warm_up(sweep, plan_cells(affordable))
     partial.kv = _kv_bytes(partial, sweep)
     until = time.perf_counter() + _SWEEP_SHARE * (deadline - time.perf_counter())
-    run_rounds(
-        sweep,
-        until,
-        lambda rounds, widest: progress(f"measuring prefill: round {rounds}, widest ±{widest:.0%}"),
-        options.request.seed,
-    )
+    watch = _HoldoutWatch(sweep, progress)
+    run_rounds(sweep, until, watch.steady, options.request.seed)
+
+
+class _HoldoutWatch:
+    """Ends the sweep when more samples no longer change what the fit is worth: the hold-out error moved by
+    less than half a percentage point in two rounds running, with at least 5 samples a cell."""
+
+    def __init__(self, sweep: Sweep, progress: Progress) -> None:
+        self._sweep = sweep
+        self._progress = progress
+        self._errors: list[float] = []
+
+    def steady(self, rounds: int) -> bool:
+        fitted = fit_prefill(
+            self._sweep.results(), self._sweep.loaded.card.geometry, self._sweep.loaded.kernel
+        )
+        self._errors.append(fitted.holdout.median)
+        self._progress(f"measuring prefill: round {rounds}, hold-out error {fitted.holdout.median:.1%}")
+        last = self._errors[-3:]
+        return rounds >= _FEWEST_ROUNDS and max(last) - min(last) < _STEADY
 
 
 def _kv_bytes(partial: Partial, sweep: Sweep) -> KvBytes:

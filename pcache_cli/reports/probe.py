@@ -44,8 +44,9 @@ def verdict(calibration: "Calibration") -> str:
         return f"Restored KV of {calibration.model.name} is WRONG here: {failed[0].name} failed."
     saved, tier = max(
         (
-            (float(calibration.ttft_saved_seconds(_SUFFIX, longest, t.name)), t.name)
-            for t in calibration.tiers
+            (float(calibration.ttft_saved_seconds(_SUFFIX, longest, tier.name)), tier.name)
+            for tier in calibration.tiers
+            if tier.logit_error == 0
         ),
         default=(None, None),
     )

@@ -51,9 +51,17 @@ def sample_calibration(terms: list[Term] | None = None, floor_s: float = 0.0) ->
             longest_cached=8_000,
         ),
         tiers=[
-            Tier("pinned", plain_copy(1e6, fixed_s=0.010), plain_copy(1e6), stored_bytes_ratio=1.0),
-            Tier("pinned:int8", plain_copy(1e6, fixed_s=0.010), None, stored_bytes_ratio=0.5),
-            Tier("disk", plain_copy(1e5), None, stored_bytes_ratio=1.0),
+            Tier(
+                "pinned",
+                plain_copy(1e6, fixed_s=0.010),
+                plain_copy(1e6),
+                stored_bytes_ratio=1.0,
+                logit_error=0.0,
+            ),
+            Tier(
+                "pinned:int8", plain_copy(1e6, fixed_s=0.010), None, stored_bytes_ratio=0.5, logit_error=0.1
+            ),
+            Tier("disk", plain_copy(1e5), None, stored_bytes_ratio=1.0, logit_error=0.0),
         ],
         prefill_cells=[],
         copy_cells=[],
