@@ -21,6 +21,8 @@ STORED_HISTORY = "Some requests continue a stored conversation (previous_respons
 _ROW = msgspec.json.Decoder(Row)
 _BODY = msgspec.json.Decoder(Body)
 _EXCHANGE = msgspec.json.Decoder(Exchange)
+_OUTLINE_DEPTH = 5
+_OUTLINE_TEXT = 256
 _TIMES = ("timestamp", "time", "ts", "start_time", "start_time_camel", "created_at", "created")
 _LABELS = ("upstream", "region", "deployment", "replica", "host", "client_version", "version", "environment")
 _FIELDS_OF_BODY = (
@@ -266,11 +268,22 @@ def text_of(value: Field) -> str | None:
 
 def score_of(record: Any, dialect: Dialect) -> float:
     """How surely a decoded record is a row with a call of this dialect."""
-    found = _dialect_and_score(msgspec.json.encode(record)) if isinstance(record, dict) else None
+    found = _dialect_and_score(msgspec.json.encode(_outline(record))) if isinstance(record, dict) else None
     return found[1] if found and found[0] is dialect else 0.0
 
 
-@lru_cache(maxsize=32)
+def _outline(value: Any, depth: int = 0) -> Any:
+    """A record with the first element of its lists and the beginning of its texts, as far as dialects differ."""
+    if isinstance(value, dict):
+        return {k: _outline(v, depth + 1) for k, v in value.items()} if depth < _OUTLINE_DEPTH else {}
+    if isinstance(value, list):
+        return [_outline(item, depth + 1) for item in value[:1]] if depth < _OUTLINE_DEPTH else []
+    if isinstance(value, str) and value[:1] != "{":  # a body may stand in a text
+        return value[:_OUTLINE_TEXT]
+    return value
+
+
+@lru_cache(maxsize=16)
 def _dialect_and_score(raw: bytes) -> tuple[Dialect, float] | None:
     try:
         row = _ROW.decode(raw)
