@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 
 from analyzers.errors import CannotEvaluateError
 from analyzers.findings import Finding
@@ -45,12 +46,13 @@ def priced(findings: Iterable[Finding], saving: Decimal, requests_per_day: int) 
     ]
 
 
+@cache
 def limits_of(provider: str | None, model: str | None) -> ModelLimits:
     """What the provider rules say of the model: its minimum, its markers. Unknown where no rules cover it."""
-    from simulators.providers.rules import load_rule_book
-
     if model is None and provider is None:
         return ModelLimits()
+    from simulators.providers.rules import load_rule_book
+
     rules = load_rule_book().rules(provider, model)
     if rules is None:
         return ModelLimits()

@@ -107,6 +107,8 @@ def _checks(options: LintOptions, settings: Settings) -> Checks:
 
 
 def _limits(provider: str | None, model: str | None) -> ModelLimits:
+    if provider is None and model is None:
+        return ModelLimits()
     from pcache_cli.lint_prices import limits_of
 
     return limits_of(provider, model)
