@@ -4,6 +4,7 @@ Strings stay as sent. Tool-call arguments become objects, as serving engines han
 read November 2026). Cache markers are left out.
 """
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +38,7 @@ def chat_of(parts: Iterable[Part]) -> Chat:
                 inner = value.get("parts", value) if isinstance(value, dict) else value
                 _add(chat, index, [{"role": "system", "content": _text(inner)}])
             case PartKind.MESSAGE:
-                _add(chat, index, _MESSAGES[part.dialect](value))
+                _add(chat, index, _messages(part.dialect, value))
             case _:
                 chat.left_out.add(str(part.kind))
     return chat
@@ -48,7 +49,7 @@ def answer_messages(dialect: Dialect, values: Iterable[Any]) -> list[Message]:
     chat = Chat()
     for value in values:
         text = isinstance(value, str)
-        _add(chat, 0, [{"role": "assistant", "content": value}] if text else _MESSAGES[dialect](value))
+        _add(chat, 0, [{"role": "assistant", "content": value}] if text else _messages(dialect, value))
     return chat.messages
 
 
@@ -64,6 +65,14 @@ def _add(chat: Chat, origin: int, messages: list[Message]) -> None:
         else:
             chat.messages.append(message)
             chat.origins.append(origin)
+
+
+def _messages(dialect: Dialect, value: Any) -> list[Message]:
+    """Messages of one value; one that is not built as its dialect says is a user's message, as JSON."""
+    try:
+        return _MESSAGES[dialect](value)
+    except (AttributeError, KeyError, TypeError):
+        return [{"role": "user", "content": _json(value)}]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -226,6 +235,11 @@ def _bedrock(value: Any) -> list[Message]:
             messages.append(
                 {"role": "tool", "tool_call_id": result.get("toolUseId"), "content": "\n".join(texts)}
             )
+        elif "reasoningContent" in inner:
+            readable = inner["reasoningContent"].get("reasoningText") or {}
+            message["reasoning_content"] = message.get("reasoning_content", "") + str(
+                readable.get("text", "")
+            )
         elif "cachePoint" not in inner:
             message["content"].append(_plain_block(inner))
     return [*messages, *_with_content(message, bool(messages))]
@@ -251,8 +265,6 @@ def _with_content(message: Message, had_results: bool) -> list[Message]:
 
 
 def _json(value: Any) -> str:
-    import json
-
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

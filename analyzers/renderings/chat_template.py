@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _READS_BLOCKS = re.compile(
     r"content\s+is\s+(not\s+)?(string|iterable|sequence|mapping)"
-    r"|\bfor\s+\w+\s+in\s+\w+(\.content|\[['\"]content['\"]\])"
+    r"|\bin\s+[^\s%]*(\.content|\[['\"]content['\"]\])\s*(-?%|if\b)"
 )
 _NO_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
