@@ -49,6 +49,10 @@ def _forced(
     raise UsageError(f"--format {name} is unknown; use one of {', '.join(known.name for known in formats)}.")
 
 
+class UnknownFormatError(InputError):
+    """No format matches a file."""
+
+
 class _Reading:
     def __init__(
         self,
@@ -76,7 +80,8 @@ class _Reading:
                 raise
             self.problems.append(error)
             self.log.records += 1
-            self.log.skip(source.name, 1, "unreadable file", str(error))
+            reason = UNKNOWN if isinstance(error, UnknownFormatError) else "unreadable file"
+            self.log.skip(source.name, 1, reason, str(error).split(". Tried:")[0])
 
     def finish(self) -> None:
         """End all readers; raise the reason if no file gave a request; check the account."""
@@ -107,7 +112,7 @@ class _Reading:
         raws = [record.raw for record in sample]
         best = self.forced or detect(raws, self.formats)
         if best is None:
-            raise InputError(unknown_format(source.name, raws, self.formats))
+            raise UnknownFormatError(unknown_format(source.name, raws, self.formats))
         self.log.formats[source.name] = best.name
         reader = self._reader(best)
         read = reader.read

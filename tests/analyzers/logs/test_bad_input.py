@@ -229,7 +229,7 @@ def test_a_foreign_file_in_a_directory_is_skipped_but_an_error_when_named(tmp_pa
     (tmp_path / "prices.json").write_text('{"gpt-4.1": {"input": 2}}')
     log = read_inputs(tmp_path)
     assert len(log.requests) == 1
-    assert log.skipped == {"unreadable file": 1}
+    assert log.skipped == {"unknown format": 1}
     with pytest.raises(InputError, match="in no known log format"):
         read_log([str(tmp_path / "prices.json")])
 
