@@ -101,10 +101,10 @@ def lookup(store, plan, request, replica, out):  # type: ignore[no-untyped-def]
             if slots[slot].doomed:
                 return i, FAILED, wait, restore
         if tier > 0:
-            restore += plan.move_ns[tier]
-            if restore > plan.deadline_ns:
+            if restore + plan.move_ns[tier] > plan.deadline_ns:
                 out.counters[LATE] += 1
-                return i, FAILED, wait, restore - plan.move_ns[tier]
+                return i, FAILED, wait, restore
+            restore += plan.move_ns[tier]
             if plan.restore_failure > 0.0 and unit_random(plan.seed, request, block) < plan.restore_failure:
                 out.counters[FAILED_RESTORES] += 1
                 drop(store, slot, FAILED)
