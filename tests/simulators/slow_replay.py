@@ -85,8 +85,6 @@ class SlowReplay:
         self.in_use: set[Block] = set()
         self.now = 0
 
-    # --- finding and losing -------------------------------------------------------------------------------
-
     def locate(self, replica: int, block: Block) -> tuple[int | None, int] | None:
         for tier in range(1 + len(self.private)):
             if block in self.places[replica, tier]:
@@ -107,14 +105,7 @@ class SlowReplay:
     def may_go(self, place: tuple[int | None, int], block: Block) -> bool:
         return block not in self.in_use and self.entry(place, block).ready <= self.now
 
-    def move_ns(self, tier: int) -> int:
-        rate = self.settings.tiers[tier - 1].bytes_per_s
-        if rate is None:
-            return 0
-        assert self.settings.bytes_per_token is not None
-        return int(1e9 * self.settings.bytes_per_token * self.size / rate)
-
-    def exact_move_ns(self, tier: int) -> float:
+    def move_ns(self, tier: int) -> float:
         rate = self.settings.tiers[tier - 1].bytes_per_s
         return 0.0 if rate is None else 1e9 * (self.settings.bytes_per_token or 0) * self.size / rate
 
@@ -138,12 +129,10 @@ class SlowReplay:
                 self.gone[below[0], block] = EVICTED
                 return
         pushed_out = None if displaced is None else room.pop(displaced)
-        room[block] = Entry(self.now + self.move_ns(tier + 1), entry.expires, entry.uses)
+        room[block] = Entry(self.now + int(self.move_ns(tier + 1)), entry.expires, entry.uses)
         self.found.moved_in[tier + 1] += 1
         if displaced is not None and pushed_out is not None:
             self.move_down(below, displaced, pushed_out)
-
-    # --- lifetimes ----------------------------------------------------------------------------------------
 
     def purge(self) -> None:
         for place, room in self.places.items():
@@ -173,8 +162,6 @@ class SlowReplay:
                 return before
             ready = min(ready, before.ready)
         return Entry(ready, ready - 1 if doomed else self.fresh_end(), 1, doomed)
-
-    # --- one request --------------------------------------------------------------------------------------
 
     def choose(self, request: Sent, candidates: list[Block]) -> int:
         if self.settings.replicas.routing != "prefix-aware":
@@ -217,7 +204,7 @@ class SlowReplay:
                 if entry.doomed:
                     return tiers, FAILED, wait, restore
             if place[1] > 0:
-                needed = restore + self.exact_move_ns(place[1])
+                needed = restore + self.move_ns(place[1])
                 if needed > deadline:
                     self.found.count("late_restores")
                     return tiers, FAILED, wait, restore
@@ -352,8 +339,6 @@ class SlowReplay:
                 servable = (len(self.sent[later].prompt) - 1) // self.size
                 return later if blocks.index(block) < servable else len(self.sent)
         return len(self.sent)
-
-    # --- events -------------------------------------------------------------------------------------------
 
     def invalidate(self, blocks: set[Block], now: int) -> None:
         reached: dict[tuple[int, int | None], int] = {}
