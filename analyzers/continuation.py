@@ -25,7 +25,8 @@ class Continuations:
 
     def lost(self) -> Int64:
         """Tokens shared with the predecessor beyond the common prefix (int64)."""
-        return np.maximum(self.shared - self.common, 0)
+        lost: Int64 = np.maximum(self.shared - self.common, 0)
+        return lost
 
 
 def find_continuations(traced: TracedLog) -> Continuations:

@@ -99,6 +99,7 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
         rendering=rendering.description,
         namespace_fields=fields,
         namespaces=labels,
+        prompts_incomplete=log.prompts_incomplete,
         unit=log.unit,
         sources=tuple(log.formats),
         notes=tuple(log.notes),

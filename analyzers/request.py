@@ -229,6 +229,9 @@ class Log:
     notes: list[str] = field(default_factory=list)
     """What a reader of the figures must know: times missing, what a session file does not hold, ..."""
     unit: int = 1
+    prompts_incomplete: bool = False
+    """Whether prompts lack parts that were sent (a session file without the system prompt): figures in the log
+    then count more than the content shows, and the two must not be compared."""
 
     def skip(self, file: str, line: int, reason: str, detail: str = "") -> None:
         """Count a record that gives no request; the first few of each reason are kept to be shown."""
@@ -236,6 +239,11 @@ class Log:
         self.skipped[reason] = seen + 1
         if seen < 3:
             self.examples.append(SkippedRecord(file, line, reason, detail))
+
+    def note_incomplete(self, text: str) -> None:
+        """Add a note that says what the prompts lack of what was sent."""
+        self.prompts_incomplete = True
+        self.note(text)
 
     def note(self, text: str) -> None:
         """Add a note once."""

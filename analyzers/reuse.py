@@ -30,7 +30,8 @@ DEFINITIONS = {
     "different prefix; counted in stretches of at least 16 tokens of equal lines",
     "new": "all other prompt tokens",
     "reuse_interval": "time since tokens of the reused prefix were last part of a prompt, weighted by tokens",
-    "ceiling": "reusable-token ratio of the rows whose log states how many tokens were read from cache",
+    "ceiling": "reusable-token ratio of the rows whose log states how many tokens were read from cache; unknown "
+    "where the log lacks parts of the prompts that were sent",
 }
 
 
@@ -140,6 +141,8 @@ class Reuse:
     reuse_interval_s: Quantiles | None
     hottest: tuple[HotPrefix, ...]
     groups: dict[str, tuple[GroupReuse, ...]]
+    prompts_incomplete: bool
+    """Whether the log lacks parts of the prompts that were sent, so that logged figures count more."""
     logged: LoggedCache
     count_error: CountError | None
 
@@ -237,6 +240,7 @@ def analyze_reuse(
         reuse_interval_s=_reuse_intervals(trace),
         hottest=hottest_prefixes(trace),
         groups={label: _group(trace, reuse, names) for label, names in named if names.values},
+        prompts_incomplete=trace.info.prompts_incomplete,
         logged=_logged(trace, reuse),
         count_error=_count_error(trace),
     )
@@ -314,7 +318,9 @@ def _logged(trace: Trace, reuse: RequestReuse) -> LoggedCache:
     known = (table.usage_read != MISSING) & (table.usage_prompt != MISSING)
     prompt, read = int(table.usage_prompt[known].sum()), int(table.usage_read[known].sum())
     counted = known & (reuse.prompt > 0)
-    ceiling = _ratio(int(reuse.reusable[counted].sum()), int(reuse.prompt[counted].sum()))
+    ceiling = None
+    if not trace.info.prompts_incomplete:
+        ceiling = _ratio(int(reuse.reusable[counted].sum()), int(reuse.prompt[counted].sum()))
     ratio = _ratio(read, prompt)
     return LoggedCache(
         known_rows=int(known.sum()),
@@ -330,7 +336,7 @@ def _logged(trace: Trace, reuse: RequestReuse) -> LoggedCache:
 def _count_error(trace: Trace) -> CountError | None:
     table = trace.requests
     rows = (table.usage_prompt > 0) & (table.prompt_tokens > 0) & (table.leaf >= 0)
-    if trace.info.unit > 1 or not rows.any():
+    if trace.info.unit > 1 or trace.info.prompts_incomplete or not rows.any():
         return None
     logged, counted = table.usage_prompt[rows], table.prompt_tokens[rows]
     scale = float(logged.sum() / counted.sum())

@@ -120,6 +120,8 @@ class TraceInfo:
     """The fields two requests must agree in to share a prefix."""
     namespaces: tuple[str, ...]
     """Label of each namespace id, `field=value` pairs."""
+    prompts_incomplete: bool = False
+    """Whether prompts lack parts that were sent; logged figures then count more than the content shows."""
     unit: int = 1
     """Tokens one tree depth stands for at least: 1, or the block length of a hash-only trace. Node depths are
     multiples of it, and a prompt may end inside its last block: cap depths at `prompt_tokens`."""

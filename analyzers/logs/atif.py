@@ -92,7 +92,7 @@ class Atif(Reader):
             tools = bytes(run.agent.tool_definitions)
             lead.append(self.log.parts.intern(Dialect.OPENAI_CHAT, PartKind.TOOLS, tools))
         else:
-            self.log.note(NO_TOOLS)
+            self.log.note_incomplete(NO_TOOLS)
         labels = (("client_version", run.agent.version),) if run.agent.version else ()
         identity = Identity(session=run.session_id or name, route=run.agent.name, labels=labels)
         conversation = Conversation(

@@ -128,7 +128,7 @@ class ClaudeCode(Reader):
 
     def end_of_input(self) -> None:
         if self._calls:
-            self.log.note(NOT_IN_THE_FILE)
+            self.log.note_incomplete(NOT_IN_THE_FILE)
 
     def _read_answer(
         self, record: Record, line: _Line, message: _Message, history: History, row: Row
@@ -171,7 +171,7 @@ class ClaudeCode(Reader):
             return History()
         place = self._places.get(parent)
         if place is None:
-            self.log.note(EARLIER_ROWS_MISSING)
+            self.log.note_incomplete(EARLIER_ROWS_MISSING)
             return History()
         history, index = place
         if index == len(history.rows) - 1 or history.belongs_after(index):

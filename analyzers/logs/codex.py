@@ -113,7 +113,7 @@ class Codex(Reader):
         ):
             return
         if line.type == "event_msg" and payload.type == "thread_rolled_back":
-            self.log.note(HISTORY_REWRITTEN)
+            self.log.note_incomplete(HISTORY_REWRITTEN)
         elif line.type == "session_meta":
             self._read_meta(payload)
         elif line.type == "turn_context":
@@ -130,7 +130,7 @@ class Codex(Reader):
 
     def end_of_input(self) -> None:
         if self._calls:
-            self.log.note(NOT_IN_THE_FILE)
+            self.log.note_incomplete(NOT_IN_THE_FILE)
 
     def _read_bare(self, record: Record, line: _Line) -> None:
         time_ns = read_time(line.timestamp, self.log)
@@ -217,7 +217,7 @@ class Codex(Reader):
         self._close_call()
         history = payload.replacement_history
         if history is None:
-            self.log.note(HISTORY_REWRITTEN)
+            self.log.note_incomplete(HISTORY_REWRITTEN)
             text = msgspec.json.encode(payload.message if isinstance(payload.message, str) else "")
             history = [
                 msgspec.Raw(

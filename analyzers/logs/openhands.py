@@ -176,7 +176,7 @@ class _Session:
             self._tools = (self._log.parts.intern(Dialect.OPENAI_CHAT, PartKind.TOOLS, bytes(tools)),)
 
     def _answer(self, record: Record, raw: bytes, response: _Response, time_ns: int | None) -> None:
-        self._log.note(REBUILT)
+        self._log.note_incomplete(REBUILT)
         request = self._messages(record).answer(raw, model=response.model)
         request.line = record.line
         request.time_ns = self._last_ns or time_ns

@@ -48,4 +48,4 @@ class TauBench(Reader):
         if not conversation.calls:
             raise NotThisFormatError("no answer in the trajectory")
         self.log.records += conversation.calls - 1
-        self.log.note(TOOLS_MISSING)
+        self.log.note_incomplete(TOOLS_MISSING)

@@ -53,14 +53,15 @@ def verdict(reuse: Reuse) -> str:
         if reuse.logged.read_ratio is None:
             return f"{unknown.capitalize()}."
         return f"{percent(reuse.logged.read_ratio, 0)} of the prompt tokens were read from cache; {unknown}."
-    possible = (
-        f"{percent(reuse.reusable_token_ratio, 0)} of the prompt tokens could have been read from cache"
-    )
+    what = "the prompt tokens that this log holds" if reuse.prompts_incomplete else "the prompt tokens"
+    possible = f"{percent(reuse.reusable_token_ratio, 0)} of {what} could have been read from cache"
     if reuse.logged.read_ratio is None:
         return f"{possible}; the log does not say how many were."
     part = (
         "" if reuse.logged.unknown_rows == 0 else f" (on the {count(reuse.logged.known_rows)} rows that say)"
     )
+    if reuse.prompts_incomplete:
+        return f"{possible}; of all that was sent, {percent(reuse.logged.read_ratio, 0)} was{part}."
     return f"{possible}; the log shows {percent(reuse.logged.read_ratio, 0)}{part}."
 
 
