@@ -75,7 +75,7 @@ def _write_block(draft: Draft, raw: Json, members: Members, path: str) -> None:
     elif kind == "redacted_thinking" and (data := text_in(members, "data")):
         draft.special(REASONING)
         draft.placeholder(opaque_name("redacted", data), opaque_tokens(data), f"{path}.data")
-    elif kind in ("image", "document") and (medium := _medium(kind, members)) is not None:
+    elif kind in ("image", "document") and (medium := medium_of(kind, members)) is not None:
         for key in ("title", "context"):
             draft.text(text_in(members, key), f"{path}.{key}")
         if isinstance(medium, str):
@@ -104,7 +104,7 @@ def _write_nested(draft: Draft, content: Json, path: str) -> None:
             draft.end_block(place, members)
 
 
-def _medium(kind: str, members: Members) -> Media | str | None:
+def medium_of(kind: str, members: Members) -> Media | str | None:
     """The image or document of a block; text where a document holds plain text, None where it holds neither."""
     source = members_of(members["source"]) if "source" in members else None
     if source is None:

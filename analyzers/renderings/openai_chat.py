@@ -1,16 +1,24 @@
 """OpenAI Chat Completions, and whatever speaks it: one message, one answer.
 
 An assistant message is written as reasoning, content, refusal, tool calls. Fields read: the Chat Completions
-reference, and what OpenRouter, DeepSeek and vLLM add for reasoning (read November 2026).
+reference, and what OpenRouter, DeepSeek, Mistral, LiteLLM and vLLM add to it (read November 2026).
 """
 
 from msgspec import Raw
 
+from analyzers.renderings import anthropic
 from analyzers.renderings.media import Media, from_url, kind_of, opaque_name
 from analyzers.renderings.raw_json import Json, Members, items_of, marker_ttl, members_of, text_in, text_of
 from analyzers.renderings.writing import CALL, REASONING, Draft
 from analyzers.request import Dialect
 
+_URLS = {
+    "image_url": "image",
+    "video_url": "video",
+    "audio_url": "audio",
+    "document_url": "file",
+    "file_url": "file",
+}
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 
 
@@ -93,11 +101,14 @@ def _write_block(draft: Draft, raw: Raw, path: str) -> None:
 def _medium(kind: str, members: Members) -> Media | None:
     """The image, audio, video or file of a block, None where it holds none."""
     inner = members_of(members[kind]) if kind in members else None
-    if kind in ("image_url", "video_url", "audio_url"):
+    if kind in _URLS:
         url = text_in(members, kind) if inner is None else text_in(inner, "url")
-        return from_url(kind.removesuffix("_url"), url, text_in(inner, "detail") or "") if url else None
+        return from_url(_URLS[kind], url, text_in(inner, "detail") or "") if url else None
+    if kind in ("image", "document") and "source" in members:
+        medium = anthropic.medium_of(kind, members)
+        return medium if isinstance(medium, Media) else None
     if kind == "input_audio":
-        data = text_in(inner, "data")
+        data = text_in(members, kind) if inner is None else text_in(inner, "data")
         return Media("audio", data, text_in(inner, "format") or "") if data else None
     if kind == "file":
         data = text_in(inner, "file_data") or text_in(inner, "file_id")

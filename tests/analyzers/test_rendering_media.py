@@ -125,9 +125,13 @@ _PICTURE = encoded(png(200, 200))
                     {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}},
                     {"type": "file", "file": {"file_data": "data:application/pdf;base64,QUJD"}},
                     {"type": "file", "file": {"file_id": "file-1"}},
+                    {"type": "document_url", "document_url": "data:application/pdf;base64,QUJD"},
+                    {"type": "input_audio", "input_audio": "QUJD"},
+                    {"type": "image", "source": {"type": "url", "url": "https://x/y"}},
                 ],
             },
-            [("image", 255), ("audio", 100), ("file", 2000), ("file", 2000)],
+            [("image", 255), ("audio", 100), ("file", 2000), ("file", 2000), ("file", 2000), ("audio", 100)]
+            + [("image", 765)],
         ),
         (
             Dialect.OPENAI_RESPONSES,
