@@ -130,8 +130,7 @@ _PICTURE = encoded(png(200, 200))
                     {"type": "image", "source": {"type": "url", "url": "https://x/y"}},
                 ],
             },
-            [("image", 255), ("audio", 100), ("file", 2000), ("file", 2000), ("file", 2000), ("audio", 100)]
-            + [("image", 765)],
+            [("image", 255), ("audio", 100), *[("file", 2000)] * 3, ("audio", 100), ("image", 765)],
         ),
         (
             Dialect.OPENAI_RESPONSES,
