@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzers import tokenization
 from analyzers.errors import CannotEvaluateError, InputError
 from analyzers.logs import read_log
 from analyzers.pipeline import trace_log
@@ -18,6 +19,14 @@ from tests.shared_folder import SHARED, needs_shared
 from tests.simulators.provider_logs import Sent, trace_of
 
 BOOK = load_rule_book()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_tokenizer_for_all_logs():
+    """Loading a vocabulary takes most of a second, and there are a hundred small logs here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenization, "load_tokenizer", cache(tokenization.load_tokenizer))
+        yield
 
 
 @cache
