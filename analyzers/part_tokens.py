@@ -1,8 +1,8 @@
 """Token ids of every distinct part, once, and prompts as runs of them."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ from analyzers.request import Dialect, Log, PartKind, Request
 from analyzers.trace import Int32, Int64, PrefixTree
 
 if TYPE_CHECKING:
-    from analyzers.rendering import RenderedPart, Rendering
+    from analyzers.rendering import RenderedPart, Rendering, Segment
     from analyzers.tokenization import Tokenizer
 
 
@@ -30,26 +30,69 @@ class RenderedRequests:
     outputs: list["RenderedPart | None"] = field(default_factory=list)
 
 
-def render_requests(
-    requests: Sequence[Request], rendering: "Rendering", answers: bool = True
-) -> RenderedRequests:
-    """Render every request, and its logged answer too when `answers`; outputs are None without."""
+def render_and_tokenize(
+    requests: Sequence[Request], rendering: "Rendering", tokenizer: "Tokenizer | None", answers: bool = True
+) -> tuple[RenderedRequests, "PartTokens"]:
+    """Render every request, and its logged answer too when `answers` (else outputs are None), and encode each
+    distinct segment once, on a thread of its own while rendering goes on."""
     parts: list[RenderedPart] = []
     numbers: list[int] = []
     counts = np.zeros(len(requests) + 1, np.int64)
     outputs: list[RenderedPart | None] = []
-    for i, request in enumerate(requests):
-        if request.dialect is not Dialect.TOKENS:
-            for part in rendering.render(request):
-                if part.number == len(parts):
-                    parts.append(part)
-                numbers.append(part.number)
-        counts[i + 1] = len(numbers)
-        answer = rendering.render_response(request) if answers else None
-        if answer is not None and answer.number == len(parts):
-            parts.append(answer)
-        outputs.append(answer)
-    return RenderedRequests(parts, counts, np.array(numbers, np.int64), outputs)
+    with SegmentEncoder(rendering.segments, tokenizer) as encoder:
+        for i, request in enumerate(requests):
+            if request.dialect is not Dialect.TOKENS:
+                for part in rendering.render(request):
+                    if part.number == len(parts):
+                        parts.append(part)
+                    numbers.append(part.number)
+            counts[i + 1] = len(numbers)
+            answer = rendering.render_response(request) if answers else None
+            if answer is not None and answer.number == len(parts):
+                parts.append(answer)
+            outputs.append(answer)
+            encoder.encode_new()
+        ids, offsets = encoder.finish()
+    rendered = RenderedRequests(parts, counts, np.array(numbers, np.int64), outputs)
+    return rendered, _part_tokens(parts, ids, offsets)
+
+
+class SegmentEncoder:
+    """Encodes the segments of a growing list on a thread, some thousands at a time."""
+
+    _AT_ONCE = 6000
+
+    def __init__(self, segments: Sequence["Segment"], tokenizer: "Tokenizer | None") -> None:
+        self._segments = segments
+        self._tokenizer = tokenizer
+        self._given = 0
+        self._thread = ThreadPoolExecutor(1)
+        self._batches: list[Future[tuple[UInt32, Int64]]] = []
+
+    def __enter__(self) -> "SegmentEncoder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown(cancel_futures=True)
+
+    def encode_new(self, at_least: int = _AT_ONCE) -> None:
+        """Hand the segments that came since the last time to the thread, when they are enough for a batch."""
+        if self._tokenizer is None or len(self._segments) - self._given < at_least:
+            return
+        batch = self._segments[self._given :]
+        self._given += len(batch)
+        self._batches.append(self._thread.submit(self._tokenizer.encode_segments, batch))
+
+    def finish(self) -> tuple[UInt32, Int64]:
+        """The ids of all segments (uint32, one behind the other) and where each begins (int64, count + 1)."""
+        self.encode_new(at_least=1)
+        ids, lengths = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
+        for batch in self._batches:
+            some, offsets = batch.result()
+            ids.append(some)
+            lengths.append(np.diff(offsets))
+        self._batches.clear()
+        return np.concatenate(ids), as_offsets(np.concatenate(lengths))
 
 
 @dataclass(frozen=True)
@@ -67,27 +110,15 @@ class PartTokens:
     segment_ends: Int64
 
 
-def tokenize_parts(rendered: RenderedRequests, tokenizer: "Tokenizer | None") -> PartTokens:
-    empty = np.zeros(0, np.int64)
-    if tokenizer is None or not rendered.parts:
-        return PartTokens(np.empty(0, np.uint32), empty, empty, np.zeros(1, np.int64), empty)
-    segments = sorted(
-        {s.number: s for s in chain.from_iterable(p.segments for p in rendered.parts)}.values(),
-        key=lambda s: s.number,
-    )
-    place = np.zeros(segments[-1].number + 1, np.int64)
-    place[[s.number for s in segments]] = np.arange(len(segments))
-    source, offsets = tokenizer.encode_segments(segments)
+def _part_tokens(parts: list["RenderedPart"], ids: UInt32, offsets: Int64) -> PartTokens:
+    """Lay out the ids of each part; `ids` and `offsets` give those of each segment by its number."""
     begin, size = offsets[:-1], np.diff(offsets)
-
-    counts = np.array([len(p.segments) for p in rendered.parts], np.int64)
-    flat = place[
-        np.fromiter((s.number for p in rendered.parts for s in p.segments), np.int64, int(counts.sum()))
-    ]
+    counts = np.array([len(p.segments) for p in parts], np.int64)
+    flat = np.fromiter((s.number for p in parts for s in p.segments), np.int64, int(counts.sum()))
     segment_offsets = as_offsets(counts)
     ends = np.cumsum(size[flat])
     starts = _before(ends, segment_offsets[:-1])
-    pool = _gather(source, begin[flat], size[flat])
+    pool = _gather(ids, begin[flat], size[flat])
     return PartTokens(
         pool=pool,
         start=starts,

@@ -12,7 +12,7 @@ import numpy as np
 
 from analyzers.errors import CannotEvaluateError
 from analyzers.namespaces import default_namespace, number_namespaces
-from analyzers.part_tokens import prompt_runs, render_requests, tokenize_parts, tree_of_requests
+from analyzers.part_tokens import prompt_runs, render_and_tokenize, tree_of_requests
 from analyzers.prefix_tree import TokenRuns
 from analyzers.request import Log, PartKind, Request
 from analyzers.request_table import boundaries_and_markers, logged_writes, request_table
@@ -77,8 +77,7 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
     keep_period(log, options.since_ns, options.until_ns)
     requests = log.requests
     rendering, tokenizer, note = _rendering_and_tokenizer(requests, options)
-    rendered = render_requests(requests, rendering, options.answers)
-    tokens = tokenize_parts(rendered, tokenizer)
+    rendered, tokens = render_and_tokenize(requests, rendering, tokenizer, options.answers)
     for text in (*rendering.notes, *(tokenizer.notes if tokenizer is not None else ())):
         log.note(text)
     prompts = prompt_runs(requests, rendered, tokens)
