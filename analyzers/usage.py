@@ -10,7 +10,7 @@ objects of LiteLLM, LangChain, the Vercel AI SDK, inspect_ai and Codex as seen i
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
@@ -34,6 +34,8 @@ class Usage:
     inference_geo: str | None = None
     reported_cost: Decimal | None = None
     """What the row itself says the call cost, in dollars."""
+    counted_beside: bool | None = field(default=None, compare=False)
+    """Whether the row counted its cached tokens beside its input; None where it has none to count."""
     problems: tuple[str, ...] = ()
     """Figures that cannot be right, one sentence each; the figures stand as they were reported."""
 
@@ -141,13 +143,16 @@ def normalise_usage(raw: Mapping[str, Any] | None) -> Usage:
     miss = counters.get("promptcachemisstokens")
     if prompt is None and read is not None and miss is not None:
         prompt = read + miss
+    counted_beside: bool | None = None
     if prompt is not None:
         documented_beside = prompt_name in _DOCUMENTED_BESIDE and (
             read_name in _BESIDE_NAMES or written_name in _BESIDE_NAMES
         )
         named_beside = read_name in _BESIDE_NAMES or written_name in _BESIDE_NAMES
         cached = (read or 0) + (written_total or 0)
-        if _counted_beside(prompt, cached, output, total, documented_beside, named_beside):
+        beside = _counted_beside(prompt, cached, output, total, documented_beside, named_beside)
+        counted_beside = beside if cached else None
+        if beside:
             prompt += cached
             if documented_beside and (read is None or written_total is None):
                 missing = "read" if read is None else "written"
@@ -168,6 +173,7 @@ def normalise_usage(raw: Mapping[str, Any] | None) -> Usage:
         speed=texts.get("speed"),
         inference_geo=_stated_geo(texts.get("inferencegeo")),
         reported_cost=_cost(raw.get("cost")),
+        counted_beside=counted_beside,
         problems=tuple(problems),
     )
 

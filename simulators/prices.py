@@ -206,9 +206,9 @@ Catalogue = Callable[[str | None, str], KnownModel | None]
 """Finds a model by provider (None: any) and name; None when it knows no such model."""
 
 _STANDARD_WORDS = {
-    "tier": {None, "", "standard", "default", "auto", "on_demand", "standard_only"},
-    "speed": {None, "", "standard"},
-    "region": {None, "", "global", "not_available"},
+    "tier": {"", "standard", "default", "auto", "on_demand", "standard_only"},
+    "speed": {"", "standard"},
+    "region": {"", "global", "not_available"},
 }
 _SLOT_S = 900
 
@@ -290,7 +290,7 @@ class PriceBook:
                 rates = rates.patched(rule.at(call.prompt_tokens))
         for aspect in ("speed", "region", "tier"):
             value = getattr(call, aspect)
-            if value not in _STANDARD_WORDS[aspect]:
+            if (value or "").lower() not in _STANDARD_WORDS[aspect]:
                 rates = self._adjusted(
                     rates, [rule for rule in current if getattr(rule, aspect)], aspect, call
                 )

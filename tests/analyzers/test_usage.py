@@ -155,6 +155,7 @@ def test_the_same_counters_beside_and_inside_the_input_give_the_same_usage():
         }
     )
     assert native == rewritten
+    assert (native.counted_beside, rewritten.counted_beside) == (True, False)
     assert (native.uncached_tokens, native.written) == (6, {UNSTATED_TTL: 9400})
 
 
