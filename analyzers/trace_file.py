@@ -94,13 +94,16 @@ def _nullable(pa: Any, values: npt.NDArray[Any], missing: int) -> Any:
 
 def is_trace_file(path: str | Path) -> bool:
     """Whether the file is Parquet with this module's metadata. False for a missing or any other file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with open(path, "rb") as file:
             if file.read(4) != PARQUET_MAGIC:
                 return False
+    except OSError:
+        return False
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
         return _METADATA_KEY in (pq.read_schema(path).metadata or {})
     except (OSError, pa.ArrowException):
         return False
@@ -112,7 +115,8 @@ def load_trace(path: str | Path) -> Trace:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path).combine_chunks()
+        # Not read_table: it imports pyarrow.dataset, and with it pandas where that is installed.
+        table = pq.ParquetFile(path).read().combine_chunks()
     except (OSError, pa.ArrowException) as problem:
         raise InputError(f"cannot read {path} as a trace: {problem}") from problem
     raw = (table.schema.metadata or {}).get(_METADATA_KEY)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +12,6 @@ from simulators.engines import replay_engine
 from simulators.grids import Capacities, automatic_capacities, automatic_lifetimes, settle_capacities
 from simulators.lifecycle import Loss
 from simulators.miss_classes import MissClass, MissClasses, classify_misses, sweep_losses
-from simulators.policies import POLICIES
-from simulators.replay import ReplayResult, replay
-from simulators.replay_settings import ReplaySettings
 from simulators.sweep import (
     Sweep,
     check_capacity,
@@ -24,6 +22,10 @@ from simulators.sweep import (
     touches,
     working_sets,
 )
+
+if TYPE_CHECKING:
+    from simulators.replay import ReplayResult
+    from simulators.replay_settings import ReplaySettings
 
 DEFINITIONS = {
     "hit_token_ratio": "hit tokens / prompt tokens over all requests, token-weighted; cold start, nothing left out as "
@@ -82,7 +84,7 @@ class Run:
     unbounded_hit_tokens: int
     duplicate_writes: int | None
     by_request: MissClasses
-    replay: ReplayResult | None = None
+    replay: "ReplayResult | None" = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -187,8 +189,11 @@ def run_engine(
     )
 
 
-def run_policy(trace: Trace, settings: ReplaySettings, content: Content) -> Run:
+def run_policy(trace: Trace, settings: "ReplaySettings", content: Content) -> Run:
     """An event-by-event replay. Raises UsageError and CannotEvaluateError as `replay` does."""
+    from simulators.policies import POLICIES
+    from simulators.replay import replay
+
     result = replay(trace, settings)
     sequences = cached_sequences(trace, ignore_outputs=settings.ignore_outputs)
     losses = {kind: result.lost(loss) for loss, kind in _LOSS_CLASSES.items()}
@@ -235,7 +240,7 @@ def _run(
     settings: Mapping[str, object],
     capacity_tokens: int | None,
     duplicate_writes: int | None,
-    replay: ReplayResult | None = None,
+    replay: "ReplayResult | None" = None,
     notes: tuple[str, ...] = (),
 ) -> Run:
     return Run(
