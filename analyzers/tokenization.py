@@ -60,6 +60,8 @@ class Tokenizer:
     """The vocabulary's own special and added tokens, id by text."""
     byte_level: bool
     """Whether ids stand for bytes of the text."""
+    cuts_at_lines: bool
+    """Whether text may be cut between a line end and an ASCII letter without changing its ids."""
     folder: Path | None
     """Where the vocabulary lies, and perhaps a chat template."""
     _engine: Engine
@@ -143,6 +145,10 @@ class Tokenizer:
         return self._engine.vocabulary() | {number: text.encode() for text, number in self.specials.items()}
 
 
+_CUT_AT_LINES = ("o200k", "gpt4")
+"""Schemes in which a run of white space or punctuation takes the line ends behind it, a letter never takes the line
+end before it, and nothing looks back: so no piece reaches over such a place, and none changes if the text ends there.
+GPT-2's scheme looks ahead from white space and is not one of them."""
 _PUBLIC_NAMES = ("o200k", "o200k_harmony", "cl100k", "deepseek")
 
 
@@ -181,6 +187,7 @@ def _from_ranks(vocabulary: Vocabulary) -> Tokenizer:
         notes,
         specials,
         True,
+        vocabulary.ranks.scheme in _CUT_AT_LINES,
         vocabulary.folder,
         engine,
         SpecialSplitter([list(specials)]),
@@ -211,6 +218,7 @@ def _from_json(vocabulary: Vocabulary) -> Tokenizer:
         tuple(notes),
         {token.content: token.id for token in read_added_tokens(definition)},
         is_byte_level(definition),
+        False,
         vocabulary.folder,
         engine,
         splitter_of(definition),

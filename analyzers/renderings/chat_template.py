@@ -15,7 +15,7 @@ import jinja2
 from analyzers.errors import InputError
 from analyzers.rendering import BlockEnd, RenderedPart, Segment
 from analyzers.renderings.chat_messages import Chat, Message, answer_messages, chat_of
-from analyzers.renderings.cutting import cut
+from analyzers.renderings.cutting import cut, stretches
 from analyzers.renderings.provider_order import ProviderOrder, answers_of
 from analyzers.renderings.raw_json import any_of
 from analyzers.renderings.sandbox import compile_template
@@ -161,22 +161,16 @@ class ChatTemplate:
         places = _message_places(text, request, chat)
         parts: list[RenderedPart] = []
         paths: list[str] = []
-        draft = Draft(self._store)
-        start = end = 0
-        for segment in cut(text, self._store, self.tokenizer):
-            draft.segments.append(segment)
-            draft.paths.append(None if segment.special else "")
-            end += len(segment.text)
-            if not segment.special:
-                paths.append(self._close(draft, places, start, end))
-                parts.append(self._store.part(draft))
-                draft, start = Draft(self._store), end
-        if draft.segments:
-            paths.append("")
+        start = 0
+        for run in stretches(cut(text, self._store, self.tokenizer)):
+            draft = Draft(self._store, run, [None if segment.special else "" for segment in run])
+            end = start + sum(len(segment.text) for segment in run)
+            paths.append("" if run[-1].special else self._close(draft, places, end))
             parts.append(self._store.part(draft))
+            start = end
         return tuple(parts), tuple(paths)
 
-    def _close(self, draft: Draft, places: list[tuple[int, int, str]], start: int, end: int) -> str:
+    def _close(self, draft: Draft, places: list[tuple[int, int, str]], end: int) -> str:
         """Path of the message that a stretch shows, with a block end where the message's text ends in it."""
         path = ""
         while places and places[0][0] < end:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from analyzers.rendering import RenderedPart, Segment
 from analyzers.renderings import anthropic, bedrock, gemini, openai_chat, openai_responses
-from analyzers.renderings.cutting import cut
+from analyzers.renderings.cutting import cut, stretches
 from analyzers.renderings.raw_json import (
     Json,
     any_of,
@@ -68,6 +68,7 @@ class ProviderOrder:
         self._inner: dict[Part, RenderedPart] = {}
         self._last: dict[Part, RenderedPart] = {}
         self._ends_open: set[Part] = set()
+        self._texts: dict[Part, tuple[RenderedPart, ...]] = {}
         self._answers: dict[Part, RenderedPart | None] = {}
         self._ask: RenderedPart | None = None
         self._estimated: dict[int, int] = {}
@@ -90,6 +91,8 @@ class ProviderOrder:
         parts = request.parts
         if not parts:
             return ()
+        if request.dialect is Dialect.TEXT:
+            return [stretch for part in parts for stretch in self._render_text(part)]
         inner = self._inner
         try:
             rendered = [inner[part] for part in parts[:-1]]
@@ -98,17 +101,18 @@ class ProviderOrder:
         last = parts[-1]
         end = self._last.get(last)
         rendered.append(end if end is not None else self._render_last(last))
-        if self._expects_answer(last):
+        if last not in self._ends_open:
             if self._ask is None:
                 self._ask = self._store.part(generation_prompt(self._store))
             rendered.append(self._ask)
         return rendered
 
     def paths(self, request: Request) -> Sequence[str]:
+        rendered = self.render(request)
         paths = list(request.part_paths())
-        if request.parts and self._expects_answer(request.parts[-1]):
-            paths.append("")
-        return paths
+        if request.dialect is Dialect.TEXT:
+            return paths[:1] * len(rendered)
+        return paths + [""] * (len(rendered) - len(paths))
 
     def render_response(self, request: Request) -> RenderedPart | None:
         output = request.output
@@ -118,8 +122,19 @@ class ProviderOrder:
             self._answers[output] = self._render_answer(output)
         return self._answers[output]
 
-    def _expects_answer(self, last: Part) -> bool:
-        return last.kind is not PartKind.TEXT and last not in self._ends_open
+    def _render_text(self, part: Part) -> tuple[RenderedPart, ...]:
+        """What came as text is what the model read: its special tokens count as such."""
+        rendered = self._texts.get(part)
+        if rendered is None:
+            text = part.raw.decode("utf-8", "replace")
+            drafts = [
+                Draft(self._store, run, [""] * len(run))
+                for run in stretches(cut(text, self._store, self._tokenizer))
+            ]
+            if drafts:
+                drafts[-1].end_block("")
+            rendered = self._texts[part] = tuple(map(self._store.part, drafts))
+        return rendered
 
     def _render_inner(self, part: Part) -> RenderedPart:
         rendered = self._inner.get(part)
@@ -167,11 +182,6 @@ class ProviderOrder:
                 draft.source(part.raw, members_of(part.raw), "")
                 draft.end_block("")
                 draft.close_message()
-            case PartKind.TEXT:
-                # What came as text is what the model read: its special tokens count as such.
-                draft.segments += cut(part.raw.decode("utf-8", "replace"), self._store, self._tokenizer)
-                draft.paths += [""] * len(draft.segments)
-                draft.end_block("")
         return draft
 
     def _render_answer(self, output: Part) -> RenderedPart | None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, normalizers
 
 from analyzers.rendering import make_rendering
+from analyzers.renderings.cutting import between_lines
 from analyzers.request import Dialect, PartKind, PartStore, Request
 from analyzers.tokenization import Memoisation, Tokenizer, load_tokenizer
 from analyzers.tokenizers.vocabularies import find_vocabulary
@@ -160,3 +161,72 @@ def test_a_prompt_that_came_as_text_keeps_its_special_tokens(kind: str, text: st
     segments = [segment for stretch in rendered for segment in stretch.segments]
     ids, _ = tokenizer.encode_segments(segments)
     assert ids.tolist() == whole_prompt_ids(tokenizer_file(kind), text)
+
+
+_LINES = st.lists(
+    st.sampled_from(
+        [
+            "\n",
+            "\n",
+            "\r\n",
+            " ",
+            "  ",
+            "\t",
+            "a",
+            "Bc",
+            "'s",
+            "'",
+            "1",
+            ".",
+            ";\n",
+            "/",
+            "//\n/",
+            "é",
+            "中",
+            "\u2028",
+            "\x85",
+            "_",
+        ]
+    ),
+    max_size=24,
+).map("".join)
+
+
+@pytest.mark.parametrize("name", ["o200k", "cl100k"])
+@given(text=_LINES)
+@settings(max_examples=200, deadline=None)
+def test_a_cut_where_a_line_starts_with_a_letter_changes_no_ids(name: str, text: str) -> None:
+    tokenizer = loaded_by_name(name)
+    assert tokenizer.cuts_at_lines
+    pieces = list(between_lines(text, 1))
+    ids, _ = tokenizer.encode_batch(pieces)
+    assert "".join(pieces) == text
+    assert ids.tolist() == tokenizer.encode(text).tolist()
+
+
+@cache
+def loaded_by_name(name: str) -> Tokenizer:
+    return load_tokenizer(name)
+
+
+def test_no_other_tokenizer_is_cut_at_lines() -> None:
+    assert not any(loaded(kind).cuts_at_lines for kind in KINDS)
+
+
+def test_long_prompts_share_what_they_begin_with() -> None:
+    lines = "".join(f"Line {n} of a long prompt, which is repeated.\n" for n in range(400))
+    rendering = make_rendering(None, loaded_by_name("o200k"))
+    store = PartStore()
+
+    def prompt(text: str) -> list[int]:
+        part = store.intern(Dialect.TEXT, PartKind.TEXT, text.encode())
+        request = Request("1", "log", 1, Dialect.TEXT, (part,))
+        rendered = rendering.render(request)
+        assert list(rendering.paths(request)) == ["prompt"] * len(rendered)
+        assert "".join(s.text for stretch in rendered for s in stretch.segments) == text
+        return [stretch.number for stretch in rendered]
+
+    first, second = prompt(lines + "One end"), prompt(lines + "Another end")
+    assert len(first) > 5
+    assert first[:-1] == second[:-1]
+    assert first[-1] != second[-1]
