@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 from analyzers.logs.answers import Answer
 from analyzers.logs.batch_reader import BatchReader
 from analyzers.logs.body import Body, Field, sent
-from analyzers.logs.calls import Call
+from analyzers.logs.call import Call
 from analyzers.logs.reader import Carries, NotThisFormatError, Record
 from analyzers.request import Dialect
 

@@ -5,69 +5,73 @@ from collections.abc import Callable, Iterator
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from analyzers.logs.body import Body, Field, sent
+from analyzers.logs.body import Body, Field, FieldSet, sent
 from analyzers.logs.reader import NotThisFormatError
 from analyzers.request import Dialect, Parameters, Part, PartKind, PartStore
 
 _LIST = msgspec.json.Decoder(list[Raw])
 
-# (field of Body, dotted path) of the parameters that each dialect's rules name as part of the prompt or key.
-_PARAMETERS: dict[Dialect, tuple[tuple[str, str], ...]] = {
-    Dialect.OPENAI_CHAT: (
-        ("tool_choice", "tool_choice"),
-        ("parallel_tool_calls", "parallel_tool_calls"),
-        ("function_call", "function_call"),
-        ("reasoning_effort", "reasoning_effort"),
-        ("reasoning", "reasoning"),
-        ("verbosity", "verbosity"),
-        ("modalities", "modalities"),
-        ("web_search_options", "web_search_options"),
-        ("thinking", "thinking"),
-        ("enable_thinking", "enable_thinking"),
-        ("chat_template_kwargs", "chat_template_kwargs"),
-        ("cache_control", "cache_control"),
-        ("prompt_cache_options", "prompt_cache_options"),
-        ("prompt_cache_retention", "prompt_cache_retention"),
-        ("service_tier", "service_tier"),
-    ),
-    Dialect.OPENAI_RESPONSES: (
-        ("tool_choice", "tool_choice"),
-        ("parallel_tool_calls", "parallel_tool_calls"),
-        ("reasoning", "reasoning"),
-        ("prompt", "prompt"),
-        ("previous_response_id", "previous_response_id"),
-        ("conversation", "conversation"),
-        ("context_management", "context_management"),
-        ("prompt_cache_options", "prompt_cache_options"),
-        ("prompt_cache_retention", "prompt_cache_retention"),
-        ("service_tier", "service_tier"),
-    ),
-    Dialect.ANTHROPIC: (
-        ("tool_choice", "tool_choice"),
-        ("thinking", "thinking"),
-        ("output_config", "output_config"),
-        ("cache_control", "cache_control"),
-        ("context_management", "context_management"),
-        ("mcp_servers", "mcp_servers"),
-        ("service_tier", "service_tier"),
-        ("speed", "speed"),
-        ("inference_geo", "inference_geo"),
-        ("betas", "betas"),
-        ("anthropic_beta", "anthropic_beta"),
-    ),
-    Dialect.GEMINI: (
-        ("tool_config", "toolConfig"),
-        ("cached_content", "cachedContent"),
-        ("service_tier", "service_tier"),
-    ),
-    Dialect.BEDROCK: (
-        ("additional_fields", "additionalModelRequestFields"),
-        ("performance_config", "performanceConfig"),
-        ("service_tier", "serviceTier"),
-    ),
-    Dialect.TEXT: (),
-    Dialect.TOKENS: (),
+# Field of Body -> dotted path, of the parameters that each dialect's rules name as part of the prompt or key.
+_PARAMETERS: dict[Dialect, dict[str, str]] = {
+    Dialect.OPENAI_CHAT: {
+        "tool_choice": "tool_choice",
+        "parallel_tool_calls": "parallel_tool_calls",
+        "function_call": "function_call",
+        "reasoning_effort": "reasoning_effort",
+        "reasoning": "reasoning",
+        "verbosity": "verbosity",
+        "modalities": "modalities",
+        "web_search_options": "web_search_options",
+        "thinking": "thinking",
+        "enable_thinking": "enable_thinking",
+        "chat_template_kwargs": "chat_template_kwargs",
+        "cache_control": "cache_control",
+        "prompt_cache_options": "prompt_cache_options",
+        "prompt_cache_retention": "prompt_cache_retention",
+        "service_tier": "service_tier",
+    },
+    Dialect.OPENAI_RESPONSES: {
+        "tool_choice": "tool_choice",
+        "parallel_tool_calls": "parallel_tool_calls",
+        "reasoning": "reasoning",
+        "prompt": "prompt",
+        "previous_response_id": "previous_response_id",
+        "conversation": "conversation",
+        "context_management": "context_management",
+        "prompt_cache_options": "prompt_cache_options",
+        "prompt_cache_retention": "prompt_cache_retention",
+        "service_tier": "service_tier",
+    },
+    Dialect.ANTHROPIC: {
+        "tool_choice": "tool_choice",
+        "thinking": "thinking",
+        "output_config": "output_config",
+        "cache_control": "cache_control",
+        "context_management": "context_management",
+        "mcp_servers": "mcp_servers",
+        "service_tier": "service_tier",
+        "speed": "speed",
+        "inference_geo": "inference_geo",
+        "betas": "betas",
+        "anthropic_beta": "anthropic_beta",
+    },
+    Dialect.GEMINI: {
+        "tool_config": "toolConfig",
+        "cached_content": "cachedContent",
+        "service_tier": "service_tier",
+    },
+    Dialect.BEDROCK: {
+        "additional_fields": "additionalModelRequestFields",
+        "performance_config": "performanceConfig",
+        "service_tier": "serviceTier",
+    },
+    Dialect.TEXT: {
+        "prompt_cache_options": "prompt_cache_options",
+        "prompt_cache_retention": "prompt_cache_retention",
+        "service_tier": "service_tier",
+    },
 }
+_PARAMETER_FIELDS = {dialect: FieldSet(list(paths)) for dialect, paths in _PARAMETERS.items()}
 
 
 class _Text(Struct):
@@ -114,12 +118,10 @@ class Assembler:
         _FILL[dialect](self, body, parts, parameters)
         if not parts:
             raise NotThisFormatError("no prompt", "the body has neither messages nor any other text")
-        for name, path in _PARAMETERS[dialect]:
-            raw = getattr(body, name)
-            if raw is not UNSET:
-                value = sent(raw)
-                if value is not None:
-                    parameters.append((path, value))
+        paths = _PARAMETERS[dialect]
+        parameters += [(paths[n], raw) for n, raw in _PARAMETER_FIELDS[dialect].sent(body) if raw != b"null"]
+        if not parameters:
+            return tuple(parts), ()
         key = tuple(parameters)
         return tuple(parts), self._known_parameters.setdefault(key, key)
 

@@ -4,7 +4,8 @@ from collections import defaultdict, deque
 from typing import Any
 
 from analyzers.logs.answers import Answer
-from analyzers.logs.calls import Call, Calls
+from analyzers.logs.call import Call
+from analyzers.logs.calls import Calls
 from analyzers.logs.reader import FAILED_CALL, Reader, Record
 from analyzers.request import Dialect, Log, Request
 

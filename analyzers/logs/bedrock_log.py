@@ -7,7 +7,8 @@ from msgspec import UNSET, Struct
 
 from analyzers.logs.answers import Answer, usage_of
 from analyzers.logs.body import Body, Field, sent
-from analyzers.logs.calls import Call, Calls, dialect_of_call
+from analyzers.logs.call import Call
+from analyzers.logs.calls import Calls, dialect_of_call
 from analyzers.logs.event_streams import response_of_events
 from analyzers.logs.reader import Carries, NotThisFormatError, Reader, Record
 from analyzers.request import Dialect, Log

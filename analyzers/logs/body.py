@@ -6,6 +6,9 @@ Field names: the Chat Completions, Responses, Messages, generateContent, Convers
 and the vLLM server's extra parameters, read November 2026.
 """
 
+from collections.abc import Sequence
+from operator import attrgetter
+
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 Field = Raw | UnsetType
@@ -97,7 +100,7 @@ class Row(Exchange):
     """One row of a log of calls: a bare body, a request with its response, or an HTTP exchange."""
 
     request: Exchange | str | UnsetType | None = UNSET
-    request_body: Body | str | UnsetType | None = UNSET
+    request_body: Exchange | str | UnsetType | None = UNSET
     response: Field = UNSET
     response_body: Field = UNSET
     usage: Field = UNSET
@@ -141,6 +144,21 @@ class Row(Exchange):
     client_version: Field = UNSET
     version: Field = UNSET
     environment: Field = UNSET
+
+
+class FieldSet:
+    """Two or more fields of a struct that are mostly missing, looked at together."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._get = attrgetter(*names)
+
+    def sent(self, struct: Struct) -> list[tuple[str, bytes]]:
+        """Name and bytes of those that were sent, in the order of the names."""
+        values = self._get(struct)
+        if values.count(UNSET) == len(values):
+            return []
+        return [(n, bytes(v)) for n, v in zip(self._names, values, strict=True) if v is not UNSET]
 
 
 def sent(value: Field) -> bytes | None:

@@ -1,15 +1,15 @@
 """Rows of logged calls as requests: the reader that all dialects of request bodies share."""
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 
 from analyzers.logs.answers import Answer, read_answer, usage_of
 from analyzers.logs.assembly import Assembler
-from analyzers.logs.body import Body, Exchange, Field, Row, sent
+from analyzers.logs.body import Body, Row, sent
+from analyzers.logs.call import IDENTITY_IN_BODY, Call, call_of_row, value_of
 from analyzers.logs.dialects import dialect_of_body, dialect_of_url, model_in_url, provider_of
 from analyzers.logs.identity import IDENTITY_NAMES, fields_in_headers, headers_of, identity_of
 from analyzers.logs.reader import FAILED_CALL, NOT_A_CALL, NotThisFormatError, Reader, Record
@@ -19,39 +19,9 @@ from analyzers.request import NOBODY, Dialect, Identity, Log, Parameters, Part, 
 BAD_ANSWER = "Some responses could not be read; their requests have neither usage nor output."
 STORED_HISTORY = "Some requests continue a stored conversation (previous_response_id): the earlier turns are not in the log."
 _ROW = msgspec.json.Decoder(Row)
-_BODY = msgspec.json.Decoder(Body)
-_EXCHANGE = msgspec.json.Decoder(Exchange)
 _OUTLINE_DEPTH = 5
 _OUTLINE_TEXT = 256
 _TIMES = ("timestamp", "time", "ts", "start_time", "start_time_camel", "created_at", "created")
-_LABELS = ("upstream", "region", "deployment", "replica", "host", "client_version", "version", "environment")
-_FIELDS_OF_BODY = (
-    "prompt_cache_key",
-    "prompt_cache_isolation_key",
-    "cache_salt",
-    "safety_identifier",
-    "user",
-)
-_FIELDS_OF_ROW = tuple(
-    name for name in Row.__struct_fields__ if name in IDENTITY_NAMES and name not in _FIELDS_OF_BODY
-)
-
-
-@dataclass(slots=True)
-class Call:
-    """A body and what stands around it in the log."""
-
-    body: Body
-    url: str | None = None
-    headers: bytes | None = None
-    request_id: str | None = None
-    provider: str | None = None
-    time: Any = None
-    first_token: Any = None
-    ended: Any = None
-    identity: dict[str, Any] = field(default_factory=dict)
-    labels: dict[str, Any] = field(default_factory=dict)
-    answer: Answer | None = None
 
 
 def dialect_of_call(call: Call, prefer: Dialect | None = None) -> Dialect:
@@ -152,15 +122,14 @@ class Calls:
             return Answer()
 
     def _identity(self, body: Body, fields: dict[str, Any], labels: dict[str, Any]) -> Identity:
-        own = [(name, value) for name in _FIELDS_OF_BODY if (value := getattr(body, name)) is not UNSET]
+        own = tuple(IDENTITY_IN_BODY.sent(body))
         metadata = sent(body.metadata)
         if not own and metadata is None and not fields and not labels:
             return NOBODY
-        raws = tuple((name, bytes(value)) for name, value in own)
-        key = (raws, metadata, tuple(fields.items()), tuple(labels.items()))
+        key = (own, metadata, tuple(fields.items()), tuple(labels.items()))
         identity = self._identities.get(key)
         if identity is None:
-            named = {name: value_of(raw) for name, raw in raws}
+            named = {name: value_of(raw) for name, raw in own}
             inside = value_of(metadata) if metadata else None
             if isinstance(inside, dict):
                 named |= {name: inside[name] for name in IDENTITY_NAMES.intersection(inside)}
@@ -204,66 +173,6 @@ class CallReader(Reader):
             counters = value_of(usage)
             call.answer.usage = usage_of(counters if isinstance(counters, dict) else None)
         self._calls.add(record, call, dialect)
-
-
-def call_of_row(row: Row) -> Call:
-    """The call of a row, without its answer. Raises msgspec.DecodeError if a body in a string is no JSON."""
-    exchange: Exchange = row
-    body: Body = row
-    request: Any = row.request if row.request is not UNSET else row.request_body
-    if request:
-        exchange = body = _EXCHANGE.decode(request) if isinstance(request, str) else request
-    inner = getattr(exchange, "body", UNSET)
-    if inner:
-        body = _BODY.decode(inner) if isinstance(inner, str) else inner
-    call = Call(body, request_id=text_of(row.id) or text_of(row.request_id), provider=text_of(row.provider))
-    url = getattr(exchange, "url", None) or getattr(exchange, "uri", None) or row.url
-    if url and (body is not row or row.method):
-        call.url = url
-    headers = getattr(exchange, "headers", UNSET)
-    call.headers = sent(headers)
-    for name in _TIMES:
-        value = getattr(row, name)
-        if value is not UNSET:
-            call.time = value_of(value)
-            break
-    else:
-        call.time = value_of(getattr(exchange, "timestamp", UNSET))
-    for value in (row.first_token_at, row.first_token_time):
-        if value is not UNSET:
-            call.first_token = value_of(value)
-    for value in (row.end_time, row.end_time_camel):
-        if value is not UNSET:
-            call.ended = value_of(value)
-    if body is not row:
-        for name in _FIELDS_OF_BODY:
-            value = getattr(row, name)
-            if value is not UNSET:
-                call.identity[name] = bytes(value)
-    for name in _FIELDS_OF_ROW:
-        value = getattr(row, name)
-        if value is not UNSET:
-            call.identity[name] = bytes(value)
-    for name in _LABELS:
-        value = getattr(row, name)
-        if value is not UNSET:
-            call.labels[name] = bytes(value)
-    return call
-
-
-def value_of(value: Any) -> Any:
-    """The decoded value of raw JSON; None for a field that is missing; other values as they are."""
-    if value is UNSET:
-        return None
-    return msgspec.json.decode(value) if isinstance(value, bytes | Raw) else value
-
-
-def text_of(value: Field) -> str | None:
-    """A text or number as text, None for anything else."""
-    decoded = value_of(value)
-    if isinstance(decoded, str):
-        return decoded or None
-    return str(decoded) if isinstance(decoded, int) and not isinstance(decoded, bool) else None
 
 
 def score_of(record: Any, dialect: Dialect) -> float:

@@ -9,7 +9,8 @@ import msgspec
 
 from analyzers.logs.answers import Answer, read_answer
 from analyzers.logs.body import Body
-from analyzers.logs.calls import Call, Calls, dialect_of_call
+from analyzers.logs.call import Call
+from analyzers.logs.calls import Calls, dialect_of_call
 from analyzers.logs.dialects import dialect_of_url
 from analyzers.logs.event_streams import bedrock_events, response_of_events
 from analyzers.logs.reader import NOT_A_CALL, NotThisFormatError, Record

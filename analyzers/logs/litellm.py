@@ -11,7 +11,8 @@ from msgspec import UNSET, Raw, Struct
 
 from analyzers.logs.answers import Answer, usage_of
 from analyzers.logs.body import Body, Field, sent
-from analyzers.logs.calls import Call, Calls, dialect_of_call
+from analyzers.logs.call import Call
+from analyzers.logs.calls import Calls, dialect_of_call
 from analyzers.logs.identity import IDENTITY_NAMES
 from analyzers.logs.reader import (
     FAILED_CALL,

@@ -8,7 +8,8 @@ from msgspec import UNSET, Struct
 from analyzers.logs.answers import Answer
 from analyzers.logs.batch_reader import BatchReader
 from analyzers.logs.body import Body, Field, sent
-from analyzers.logs.calls import Call, dialect_of_call
+from analyzers.logs.call import Call
+from analyzers.logs.calls import dialect_of_call
 from analyzers.logs.reader import Carries, Record
 
 

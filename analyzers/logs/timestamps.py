@@ -15,6 +15,7 @@ _LATEST_NS = 2**62
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 _FRACTION = re.compile(r"[.,](\d+)")
 _ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d(:?\d\d)?|[+-]\d\d| ?UTC| ?GMT)$", re.IGNORECASE)
+_AFTER_SECONDS = (".", "Z", "+", "-")
 NO_ZONE = "Times without a time zone are read as UTC."
 UNREADABLE = "Some timestamps could not be read; those requests keep their place in the file."
 
@@ -46,9 +47,16 @@ def read_time(value: Any, log: Log, unit: Unit | None = None) -> int | None:
     time_ns = parse_time(value, unit)
     if time_ns is None:
         log.note(UNREADABLE)
-    elif isinstance(value, str) and value[-1] != "Z" and ":" in value and not _ZONE.search(value.strip()):
+    elif isinstance(value, str) and not _has_zone(value):
         log.note(NO_ZONE)
     return time_ns
+
+
+def _has_zone(text: str) -> bool:
+    """Whether a readable time names its zone, or is a number or a date and needs none."""
+    if text[-1:] == "Z" or text[-6:-5] == "+":
+        return True
+    return ":" not in text or _ZONE.search(text.strip()) is not None
 
 
 def _from_number(value: int | float, unit: Unit | None) -> int | None:
@@ -66,7 +74,7 @@ def _from_number(value: int | float, unit: Unit | None) -> int | None:
 
 
 def _from_text(text: str) -> int | None:
-    if text[-1:] == "Z" and len(text) <= len("2026-10-05T09:00:00.000000Z"):
+    if text[19:20] in _AFTER_SECONDS and not text[26:27].isdigit():  # at most six digits of a second
         try:
             return _from_datetime(datetime.fromisoformat(text), 0)
         except ValueError:

@@ -7,7 +7,8 @@ import msgspec
 
 from analyzers.logs.answers import Answer, usage_of
 from analyzers.logs.body import Body
-from analyzers.logs.calls import Call, Calls
+from analyzers.logs.call import Call
+from analyzers.logs.calls import Calls
 from analyzers.logs.identity import IDENTITY_NAMES
 from analyzers.logs.reader import Carries, NotThisFormatError, Reader, Record
 from analyzers.request import Dialect, Log
