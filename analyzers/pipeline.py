@@ -77,6 +77,8 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
     keep_period(log, options.since_ns, options.until_ns)
     requests = log.requests
     rendering, tokenizer, note = _rendering_and_tokenizer(requests, options)
+    # Early, because it passes through a copy of the vocabulary whose memory the rendering can then have.
+    line_ends = tokenizer.line_ends() if tokenizer is not None else np.empty(0, np.uint8)
     rendered, tokens = render_and_tokenize(requests, rendering, tokenizer, options.answers)
     for text in (*rendering.notes, *(tokenizer.notes if tokenizer is not None else ())):
         log.note(text)
@@ -84,7 +86,6 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
     fields = options.namespace if options.namespace is not None else default_namespace(requests)
     namespace, labels = number_namespaces(requests, fields)
     built = tree_of_requests(log, rendered, tokens, prompts, namespace)
-    line_ends = tokenizer.line_ends() if tokenizer is not None else np.empty(0, np.uint8)
     chunks = cut_into_chunks(prompts, line_ends)
     seen = np.full(len(requests), MISSING, np.int64)
     if log.unit == 1:
