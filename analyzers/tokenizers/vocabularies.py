@@ -1,5 +1,6 @@
 """Where a vocabulary comes from: packages that ship one, files, folders, and the hub when asked by name."""
 
+import contextlib
 import gzip
 import hashlib
 import importlib.util
@@ -167,9 +168,7 @@ def _on_hub(name: str) -> Vocabulary:
         file = Path(hf_hub_download(name, "tokenizer.json"))
     except Exception as error:
         raise UsageError(f"Cannot fetch tokenizer.json of {name} from the hub: {error}") from error
-    try:
-        hf_hub_download(name, "tokenizer_config.json")
-        hf_hub_download(name, "chat_template.jinja")
-    except (EntryNotFoundError, OSError):
-        pass  # the template is optional, and older repositories keep it inside tokenizer_config.json
+    for beside in ("tokenizer_config.json", "chat_template.jinja"):
+        with contextlib.suppress(EntryNotFoundError, OSError):
+            hf_hub_download(name, beside)  # not every repository has both
     return Vocabulary(name, file.read_bytes(), None, file.parent)

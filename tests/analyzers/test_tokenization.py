@@ -256,6 +256,31 @@ def test_vocabulary_by_file_folder_and_packed_file(tmp_path: Path) -> None:
         assert tokenizer.encode("hello").tolist() == tokenizer_called("cl100k").encode("hello").tolist()
 
 
+def test_a_hub_name_is_fetched_with_what_lies_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+    from huggingface_hub.errors import EntryNotFoundError
+
+    byte_level(tmp_path / "tokenizer.json")
+    asked = []
+
+    def fetch(repository: str, file: str) -> str:
+        asked.append((repository, file))
+        if not (tmp_path / file).is_file():
+            raise EntryNotFoundError("no such file")
+        return str(tmp_path / file)
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", fetch)
+    tokenizer = load_tokenizer("acme/model-7b")
+    assert tokenizer.folder == tmp_path
+    assert tokenizer.is_own_for("acme/model-7b") is True
+    assert [file for _, file in asked] == ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja"]
+    (tmp_path / "tokenizer.json").unlink()
+    with pytest.raises(UsageError, match=r"Cannot fetch tokenizer\.json of acme/model-7b"):
+        load_tokenizer("acme/model-7b")
+
+
 def test_a_rank_file_of_unknown_encoding_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.tiktoken").write_bytes(find_vocabulary("cl100k").data)
     with pytest.raises(UsageError, match=r"how its encoding splits text"):
@@ -335,6 +360,7 @@ def test_metaspace_at_the_start_is_noticed(tmp_path: Path, scheme: str) -> None:
         ("gpt-4o-2024-08-06", "o200k", True),
         ("openai/gpt-4.1-mini", "o200k", True),
         ("gpt-5", "o200k", True),
+        ("gpt-5.1-codex", "o200k", True),
         ("o4-mini-2025-04-16", "o200k", True),
         ("ft:gpt-4o:acme:x", "o200k", True),
         ("gpt-4-0613", "cl100k", True),
