@@ -18,19 +18,19 @@ from simulators.touches import Touches
 
 GB = 10**9
 
-
-@dataclass(frozen=True, slots=True)
-class KvShape:
-    """What decides the KV bytes of a token: keys and values of every layer."""
-
-    layers: int
-    kv_heads: int
-    head_dim: int
-    bytes_per_value: float
-
-    @property
-    def bytes_per_token(self) -> float:
-        return 2 * self.layers * self.kv_heads * self.head_dim * self.bytes_per_value
+DEFINITIONS = {
+    "hit_tokens": "per request the longest prefix whose every token was used within the hold time before, less the "
+    "last token of the prompt; room is not bounded",
+    "saving": "seconds of prefill not computed x price of the accelerators",
+    "storage": "GB x hours that KV lies in the tier x price of the tier; from each use until the next one or the end "
+    "of the hold time",
+    "restore": "seconds of bringing KV back x price of the accelerators, nothing overlapped",
+    "capacity": "KV kept on the accelerator: GB x hours x price of the accelerator / its memory for KV",
+    "effective": "saving - storage - restore - capacity",
+    "replicas": "seconds of prefill saved / length of the log",
+    "break_even_gap_s": "how long a prefix of typical length may wait for its next use until its room has cost what "
+    "one hit saves",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from simulators.prewarm import Prewarming
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from analyzers.findings import Finding
     from analyzers.trace import Trace
 
 _ROWS_OF_A_GROUP = 12
@@ -116,14 +117,22 @@ def _lifetime_advice(choice: LifetimeChoice, report: CostReport) -> list[tuple[A
     return [(now.cost - best.cost, text)]
 
 
-def print_cost(console: "Console", overview: CostOverview, trace: "Trace") -> None:
-    """The whole report on a terminal."""
+def print_cost(
+    console: "Console", overview: CostOverview, trace: "Trace", findings: Sequence["Finding"] = ()
+) -> None:
+    """The whole report on a terminal. `findings`: what the accounting rules found."""
     console.print(verdict(overview), style="bold")
     for number, line in enumerate(advice(overview), 1):
         console.print(f"  {number}. {plain(line)}.")
     _print_left_out(console, overview.report)
     for note in overview.report.notes:
         console.print(f"Note: {plain(note)}.", style="dim")
+    for finding in findings:
+        where = plain(f"{finding.location.path}:{finding.location.line}")
+        console.print(
+            f"{finding.rule} {where} {plain(finding.message)}. {plain(finding.fix.advice) if finding.fix else ''}",
+            style="yellow",
+        )
     for bill in overview.report.bills.values():
         console.print()
         console.print(_bill(bill))

@@ -4,8 +4,9 @@ from decimal import Decimal
 import pytest
 
 from analyzers.errors import CannotEvaluateError
+from simulators.kv_bytes import ModelShape, kv_bytes
 from simulators.latency import RESIDENT
-from simulators.self_hosted import Assumed, Fleet, KvShape, effective_saving
+from simulators.self_hosted import Assumed, Fleet, effective_saving
 from simulators.touches import touches_of
 from tests.simulators.provider_logs import Sent, trace_of
 
@@ -16,13 +17,13 @@ HOURLY = [Sent("S a"), Sent("S b", at=3600), Sent("S c", at=7200)]
 @pytest.mark.parametrize(
     ("shape", "tokens", "expected"),
     [
-        (KvShape(layers=32, kv_heads=32, head_dim=128, bytes_per_value=2), 1, 524_288),
-        (KvShape(layers=32, kv_heads=8, head_dim=128, bytes_per_value=2), 1, 131_072),
-        (KvShape(layers=32, kv_heads=32, head_dim=128, bytes_per_value=2), 10_000, 5_242_880_000),
+        (ModelShape("LLaMA-7B", layers=32, kv_heads=32, head_dim=128), 1, 524_288),
+        (ModelShape("Llama-3-8B", layers=32, kv_heads=8, head_dim=128), 1, 131_072),
+        (ModelShape("32 layers of 32 heads", layers=32, kv_heads=32, head_dim=128), 10_000, 5_242_880_000),
     ],
 )
 def test_kv_bytes_of_known_models(shape, tokens, expected):
-    assert shape.bytes_per_token * tokens == expected
+    assert kv_bytes(shape).full * tokens == expected
 
 
 def saving(requests, fleet: Fleet, model: Assumed):

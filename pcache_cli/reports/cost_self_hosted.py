@@ -1,0 +1,53 @@
+"""`pcache cost --gpu-hour` for people. No arithmetic here."""
+
+from typing import TYPE_CHECKING
+
+from pcache_cli.reports.money import money, signed
+from pcache_cli.reports.numbers import count, duration, percent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from simulators.self_hosted import EffectiveSaving, Fleet
+
+
+def verdict(result: "EffectiveSaving") -> str:
+    """The answer in one sentence."""
+    if not result.hit_tokens:
+        return "Nothing is hit at this hold time, so keeping KV only costs."
+    worth = "pays" if result.effective > 0 else "does not pay"
+    return (
+        f"Keeping KV {worth}: {money(result.effective)} over the log, with {percent(result.hit_share)} of the prompt "
+        f"tokens hit and {duration(result.prefill_saved_s)} of prefill spared."
+    )
+
+
+def print_self_hosted(console: "Console", result: "EffectiveSaving", fleet: "Fleet") -> None:
+    """The balance, part by part."""
+    from rich.table import Table
+
+    console.print(verdict(result), style="bold")
+    console.print(
+        f"Times and sizes: {result.basis}. Held {duration(fleet.hold_s)} after the last use, in {fleet.tier}.",
+        style="dim",
+    )
+    table = Table(title="The balance (USD)", title_justify="left", box=None, pad_edge=False)
+    for place, name in enumerate(("", "money", "")):
+        table.add_column(name, justify="right" if place == 1 else "left")
+    table.add_row("prefill not computed", signed(result.saving), duration(result.prefill_saved_s))
+    table.add_row("KV storage", signed(-result.storage), f"{result.gb_hours:,.3g} GB·h")
+    table.add_row("restore", signed(-result.restore), duration(result.restore_s))
+    table.add_row("capacity of the accelerator", signed(-result.capacity), "")
+    table.add_row("effective saving", signed(result.effective), "")
+    console.print()
+    console.print(table)
+    if result.replicas is not None:
+        console.print(f"\nThat is the prefill work of {result.replicas:.3g} replicas.")
+    if result.break_even_gap_s is None:
+        console.print(
+            f"A prefix of {count(result.typical_tokens)} tokens is always worth keeping: its room is free."
+        )
+    elif result.typical_tokens:
+        console.print(
+            f"A prefix of {count(result.typical_tokens)} tokens is worth keeping for {duration(result.break_even_gap_s)} between uses."
+        )
