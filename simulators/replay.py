@@ -35,7 +35,7 @@ from simulators.policies.store import Store, make_store
 from simulators.replay_plan import Accesses, find_accesses, make_plan
 from simulators.replay_settings import ReplaySettings
 from simulators.sweep import check_capacity
-from simulators.tiers import TierUse
+from simulators.tiers import FASTEST, TierUse
 
 UNBOUNDED = 1 << 40
 """Blocks that no trace fills."""
@@ -106,7 +106,7 @@ def replay(trace: Trace, settings: ReplaySettings) -> ReplayResult:
     if settings.capacity_blocks is not None:
         check_capacity(accesses.sequences, trace.requests, settings.block_size, settings.capacity_blocks)
     plan, reports = make_plan(trace, settings, accesses)
-    expiring = settings.lifetime is not None or settings.failures.write > 0
+    lifetime, failing = settings.lifetime, settings.failures.write > 0
     shared = [tier.capacity_blocks for tier in settings.tiers if tier.shared]
     private = [tier.capacity_blocks for tier in settings.tiers if not tier.shared]
     fastest = UNBOUNDED if settings.capacity_blocks is None else settings.capacity_blocks
@@ -116,7 +116,8 @@ def replay(trace: Trace, settings: ReplaySettings) -> ReplayResult:
         [fastest, *private],
         shared[0] if shared else None,
         plan.policy,
-        expiring=expiring,
+        expiring=lifetime is not None or failing,
+        ends_in_order=lifetime is not None and lifetime.counts_from != "hits" and not failing and not shared,
     )
     outcome = _empty_outcome(len(trace), 1 + len(settings.tiers), len(plan.event_ns), len(store.pools))
     replay_requests(store, plan, outcome)
@@ -146,7 +147,7 @@ def _result(
     reports: list[InvalidationReport],
 ) -> ReplayResult:
     size, counted = settings.block_size, outcome.counters.tolist()
-    names = ["fastest", *(tier.name for tier in settings.tiers)]
+    names = [FASTEST, *(tier.name for tier in settings.tiers)]
     capacities = [settings.capacity_blocks, *(tier.capacity_blocks for tier in settings.tiers)]
     block_bytes = None if settings.bytes_per_token is None else settings.bytes_per_token * size
     hits = outcome.tier_hits.sum(axis=0).tolist()

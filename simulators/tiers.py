@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from analyzers.errors import UsageError
 
+FASTEST = "gpu"
+"""The name of the tier that requests run in; its size is the replay's capacity."""
+
 
 @dataclass(frozen=True)
 class Tier:
@@ -41,12 +44,14 @@ class TierUse:
 def check_tiers(tiers: tuple[Tier, ...]) -> None:
     """Raises UsageError for an empty tier, a repeated name, a rate that is not positive, or a shared tier that is
     not the last."""
-    names = [tier.name for tier in tiers]
+    names = [FASTEST, *(tier.name for tier in tiers)]
     for tier in tiers:
         if tier.capacity_blocks < 1:
             raise UsageError(f"tier '{tier.name}' holds {tier.capacity_blocks} blocks; give it at least one")
         if names.count(tier.name) > 1:
-            raise UsageError(f"tier '{tier.name}' is given twice; give each tier one size")
+            raise UsageError(
+                f"tier '{tier.name}' is given twice; name each tier once ('gpu' is the one that the capacity sizes)"
+            )
         if tier.bytes_per_s is not None and tier.bytes_per_s <= 0:
             raise UsageError(f"tier '{tier.name}' moves {tier.bytes_per_s:g} bytes/s; give a positive rate")
     if any(tier.shared for tier in tiers[:-1]):

@@ -36,7 +36,7 @@ from simulators.policies import ARC, PRIORITY
 from simulators.policies.arc import foresee_arc, trim_memory_arc
 from simulators.policies.lifetime import copy_life, create, purge_expired, use_again
 from simulators.policies.priority import PINNED
-from simulators.policies.store import INSERTED, REWRITTEN, SERVED, detach, drop, pool_of
+from simulators.policies.store import INSERTED, REWRITTEN, RISING, SERVED, detach, drop, pool_of
 from simulators.policies.structures import move_to_back
 
 
@@ -222,6 +222,7 @@ def leave_lower_tiers(store, plan, now, used, events, count, reads, out):  # typ
             if read:
                 out.moved_out[slots[slot].tier] += 1
             detach(store, slot)
+            slots[slot].tier = RISING
         elif store.shared:
             copy = private + slot % store.blocks
             if slots[copy].tier < 0:
@@ -231,6 +232,7 @@ def leave_lower_tiers(store, plan, now, used, events, count, reads, out):  # typ
             if read:
                 out.moved_out[slots[copy].tier] += 1
                 use_again(store, copy, now, plan.ttl_kind, plan.ttl_ns)
+                slots[slot].tier = RISING
                 copy_life(store, copy, slot)
 
 
@@ -272,18 +274,18 @@ def admit(store, plan, request, replica, found, start, ready, work, out):  # typ
                 out.counters[PINS_BROKEN] += 1
         pools[pool].used -= given
         out.counters[EVICTED] += given
-    if not plan.timeless:
-        for i in range(count):
-            if i < count - reads:
+    for i in range(count):
+        read = i >= count - reads
+        if not plan.timeless:
+            if not read:
                 create(store, used[i], now, ready, plan.doomed[request], plan.ttl_kind, plan.ttl_ns)
             else:
                 use_again(store, used[i], now, plan.ttl_kind, plan.ttl_ns)
                 if events[i] == INSERTED:
                     slots[used[i]].ready_ns = start
-    for i in range(count):
         if events[i] == INSERTED:
             slots[used[i]].tier = 0
-            if i < count - reads:
+            if not read:
                 out.counters[WRITTEN] += 1
     pools[pool].used += kept
     next_use = plan.next_use[first:last]
@@ -308,7 +310,7 @@ def replay_requests(store, plan, out):  # type: ignore[no-untyped-def]
         while event < len(plan.event_ns) and plan.event_ns[event] <= now:
             apply_event(store, plan, event, plan.event_ns[event], alive, out)
             event += 1
-        if store.expiry.room:
+        if store.ends.room:
             purge_expired(store, now, out.counters)
         replica = plan.route[request]
         if replica < 0:

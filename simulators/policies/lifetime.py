@@ -42,19 +42,50 @@ class Lifetime:
 
 @njit(cache=True)
 def set_expiry(store, slot, when, known):  # type: ignore[no-untyped-def]
-    """Let the entry end after `when`. Where the heap knows it with an earlier end, it needs no second entry: the
-    top is checked when it is due."""
-    slots, heap = store.slots, store.expiry
+    """Let the entry end after `when`. `known`: an earlier end of it was set before, which a heap finds when it is
+    due; then it needs no second entry there."""
+    slots, ends = store.slots, store.ends
     slots[slot].expires_ns = when
-    if when == NEVER or known:
+    if when == NEVER:
         return
-    if heap.size[0] < heap.room:
-        heap_push(heap, 0, when, slot, slot)
-        return
-    heap.size[0] = 0
-    for each in range(store.queues.ends):
-        if slots[each].expires_ns != NEVER and (slots[each].tier >= 0 or each == slot):
-            heap_push(heap, 0, slots[each].expires_ns, each, each)
+    if store.ends_in_order:
+        if ends.size[0] == ends.room:
+            _forget_old_ends(slots, ends)
+        _write_end(ends, ends.size[0], when, slot)
+        ends.size[0] += 1
+    elif not known:
+        if ends.size[0] < ends.room:
+            heap_push(ends, 0, when, slot, slot)
+            return
+        ends.size[0] = 0
+        for each in range(store.queues.ends):
+            if slots[each].expires_ns != NEVER and (slots[each].tier != -1 or each == slot):
+                heap_push(ends, 0, slots[each].expires_ns, each, each)
+
+
+@njit(cache=True)
+def _write_end(ends, at, when, slot):  # type: ignore[no-untyped-def]
+    """In the ring of ends: `size` holds how many there are, and where the first is."""
+    at = (ends.size[1] + at) % ends.room
+    ends.entries[at].rank = when
+    ends.entries[at].slot = slot
+
+
+@njit(cache=True)
+def _forget_old_ends(slots, ends):  # type: ignore[no-untyped-def]
+    """Keep, in order, only the ends that hold, once each (the sign of `uses` marks who has one)."""
+    kept = 0
+    for i in range(ends.size[0]):
+        entry = ends.entries[(ends.size[1] + i) % ends.room]
+        when, slot = entry.rank, entry.slot
+        if slots[slot].tier != -1 and slots[slot].expires_ns == when and slots[slot].uses > 0:
+            slots[slot].uses = -slots[slot].uses
+            _write_end(ends, kept, when, slot)
+            kept += 1
+    ends.size[0] = kept
+    for i in range(kept):
+        slot = ends.entries[(ends.size[1] + i) % ends.room].slot
+        slots[slot].uses = -slots[slot].uses
 
 
 @njit(cache=True)
@@ -99,16 +130,22 @@ def copy_life(store, slot, goal):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def purge_expired(store, now, counters):  # type: ignore[no-untyped-def]
     """Lose every entry whose end lies before `now`; entries whose write failed go the same way."""
-    heap, slots = store.expiry, store.slots
-    while heap.size[0] > 0 and heap.entries[0].rank < now:
-        slot = heap.entries[0].slot
+    ends, slots = store.ends, store.slots
+    while ends.size[0] > 0:
+        first = ends.entries[ends.size[1]]
+        when, slot = first.rank, first.slot
+        if when >= now:
+            break
         due = slots[slot].expires_ns
-        if slots[slot].tier < 0 or due == NEVER:
-            heap_drop_top(heap, 0)
-        elif due > heap.entries[0].rank:
-            heap_replace_top(heap, 0, due, slot, slot)
+        stays = slots[slot].tier >= 0 and due > when
+        if store.ends_in_order:
+            ends.size[0] -= 1
+            ends.size[1] = (ends.size[1] + 1) % ends.room
+        elif stays and due != NEVER:
+            heap_replace_top(ends, 0, due, slot, slot)
         else:
-            heap_drop_top(heap, 0)
+            heap_drop_top(ends, 0)
+        if slots[slot].tier >= 0 and not stays:
             cause = _FAILED if slots[slot].doomed else _EXPIRED
             counters[cause] += 1
             drop(store, slot, cause)

@@ -11,10 +11,25 @@ from numba import njit
 
 from analyzers.trace import Int64
 from simulators.policies import ARC, RANKED
-from simulators.policies.structures import LINK, Heap, Queues, Records, make_heap, make_queues, unlink
+from simulators.policies.structures import (
+    HEAP_ENTRY,
+    LINK,
+    Heap,
+    Queues,
+    Records,
+    make_heap,
+    make_queues,
+    unlink,
+)
 
 NEVER = np.iinfo(np.int64).max
 """An expiry that does not come."""
+
+RISING = -2
+"""In `tier`: the entry has left a lower tier and is about to be in the fastest."""
+
+SPARE = 1024
+"""Heap entries beyond twice the slots: how rarely dead entries are swept out."""
 
 TAKEN = -2
 """In `user`: the entry was named to go."""
@@ -33,7 +48,7 @@ SLOT = np.dtype(
         ("rank", np.int64),  # what a policy orders by, then by stamp
         ("stamp", np.int64),
         ("uses", np.int32),  # since it was written, for lifetimes
-        ("tier", np.int8),  # 0 the fastest, -1 nowhere
+        ("tier", np.int8),  # 0 the fastest, -1 nowhere, or RISING
         ("gone", np.int8),  # the Loss it went by, 0 where it never was
         ("doomed", np.int8),  # its write will fail
         ("counter", np.int8),  # a policy's own
@@ -53,7 +68,7 @@ MEMORY = np.dtype(
 
 class Store(NamedTuple):
     """Slots, one record each, then the ends of the queues; pools (one tier of one replica: replica * tiers + tier;
-    the shared tier is the last), one `memory` a replica; heaps of ranks (one a replica) and of ends of life."""
+    the shared tier is the last), one `memory` a replica; heaps of ranks (one a replica); the ends of life."""
 
     blocks: int
     replicas: int
@@ -66,13 +81,22 @@ class Store(NamedTuple):
     pools: Records
     memory: Records
     heap: Heap
-    expiry: Heap
+    ends: Heap
+    ends_in_order: bool
+    """Whether ends of life are set in the order in which they come: then `ends` is a ring, not a heap."""
     ghosts: Queues
     aside: Int64
 
 
 def make_store(
-    blocks: int, replicas: int, capacity: list[int], shared: int | None, policy: int, *, expiring: bool
+    blocks: int,
+    replicas: int,
+    capacity: list[int],
+    shared: int | None,
+    policy: int,
+    *,
+    expiring: bool = False,
+    ends_in_order: bool = False,
 ) -> Store:
     """Empty caches. `capacity` is that of each private tier in blocks, `shared` that of the shared tier."""
     slots = replicas * blocks + (0 if shared is None else blocks)
@@ -82,7 +106,8 @@ def make_store(
     records["tier"], records["user"], records["rank"], records["expires_ns"] = -1, -1, -1, NEVER
     pools = np.zeros(replicas * tiers + (shared is not None), POOL)
     pools["capacity"] = capacity * replicas + ([] if shared is None else [shared])
-    room = 2 * blocks + 1024 if policy in RANKED else 0
+    room = 2 * blocks + SPARE if policy in RANKED else 0
+    ends = 2 * slots + SPARE if expiring else 0
     ghosts = np.zeros(slots + 2 * replicas if policy == ARC else 2 * replicas, LINK)
     return Store(
         blocks=blocks,
@@ -94,7 +119,8 @@ def make_store(
         pools=pools,
         memory=np.zeros(replicas, MEMORY),
         heap=make_heap(replicas, room),
-        expiry=make_heap(1, 2 * slots + 1024 if expiring else 0),
+        ends=Heap(np.zeros(ends, HEAP_ENTRY), np.zeros(2, np.int64), ends),
+        ends_in_order=ends_in_order,
         ghosts=make_queues(ghosts, 2 * replicas),
         aside=np.zeros(room + 1, np.int64),
     )

@@ -79,7 +79,7 @@ def test_a_deletion_reaches_every_replica() -> None:
     event = Invalidation(3 * SECOND, "privacy", (("model", "m"),))
     result = after(event, prompts=[A, A, A, A], replicas=Replicas(2, "round-robin"))
     (report,) = result.invalidations
-    assert report.reached == (Reach("fastest", 0, 3), Reach("fastest", 1, 3))
+    assert report.reached == (Reach("gpu", 0, 3), Reach("gpu", 1, 3))
     assert result.hit_tokens.tolist() == [0, 0, 2, 0]
 
 
@@ -95,7 +95,7 @@ def test_what_is_being_built_never_becomes_readable() -> None:
 def test_an_event_after_the_last_request_is_still_reported() -> None:
     event = Invalidation(99 * SECOND, "privacy", (("tenant", "a"),))
     (report,) = after(event, prompts=[A, B]).invalidations
-    assert report.reached == (Reach("fastest", None, 3),)
+    assert report.reached == (Reach("gpu", None, 3),)
 
 
 def test_an_unknown_request_is_named() -> None:

@@ -18,7 +18,7 @@ A, B = [1, 2, 3], [4, 5, 6]
 
 
 def test_the_states_of_an_entry() -> None:
-    slots = make_store(1, 1, [4, 4], None, LRU, expiring=False).slots
+    slots = make_store(1, 1, [4, 4], None, LRU).slots
     assert entry_state(slots, 0, 10) == EntryState.ABSENT
     slots[0]["tier"], slots[0]["ready_ns"] = 0, 20
     assert entry_state(slots, 0, 19) == EntryState.BUILDING

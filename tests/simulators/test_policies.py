@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers.errors import UsageError
-from simulators.policies import POLICIES
+from simulators.lifecycle import Loss
+from simulators.policies import POLICIES, store
 from simulators.policies.lifetime import Lifetime
 from simulators.policies.priority import PriorityRule
 from simulators.replay import ReplayResult, replay
@@ -130,6 +131,15 @@ def test_a_lifetime_by_hits_grows_with_use() -> None:
 def test_an_entry_is_read_at_the_very_end_of_its_lifetime() -> None:
     trace = trace_from_tokens([[1, 2]] * 3, times=[0, 5, 10.1])
     assert replay(trace, ReplaySettings(1, lifetime=Lifetime(5))).hit_tokens.tolist() == [0, 1, 0]
+
+
+def test_many_requests_at_one_moment_do_not_lose_an_end_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "SPARE", 1)
+    crowd = [[1, 2, 3, 4], [5, 6, 7, 8]] * 20
+    trace = trace_from_tokens([*crowd, [1, 2, 9], [5, 6, 9]], times=[0] * 40 + [4, 6])
+    result = replay(trace, ReplaySettings(1, 5, lifetime=Lifetime(5)))
+    assert result.hit_tokens.tolist()[-2:] == [1, 0]
+    assert result.lost(Loss.EXPIRED).tolist()[-2:] == [0, 2]
 
 
 def test_expired_entries_take_no_room() -> None:

@@ -1,6 +1,7 @@
 """The replay against its slow twin, against the sweep, and the statements that hold for every setting."""
 
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from analyzers.errors import CannotEvaluateError, UsageError
 from simulators.blocks import cached_sequences
 from simulators.invalidation import Invalidation
 from simulators.lifecycle import Loss
-from simulators.policies import POLICIES
+from simulators.policies import POLICIES, store
 from simulators.policies.lifetime import Lifetime
 from simulators.policies.priority import PriorityRule
 from simulators.replay import replay
@@ -29,6 +30,14 @@ from tests.simulators.replay_scenarios import (
 from tests.trace_builder import trace_from_tokens
 
 seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def heaps_without_spare_room() -> Iterator[None]:
+    """So that sweeping out dead entries happens in small logs too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "SPARE", 1)
+        yield
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -24,8 +24,8 @@ def test_what_finds_no_room_moves_down_and_is_read_from_there() -> None:
     result = below(Tier("cpu", 3), prompts=[A, B, A])
     assert result.hit_tokens.tolist() == [0, 0, 2]
     assert result.tier_hit_tokens.tolist() == [[0, 0], [0, 0], [0, 2]]
-    fastest, cpu = result.tiers
-    assert (fastest.hit_blocks, cpu.hit_blocks) == (0, 2)
+    gpu, cpu = result.tiers
+    assert (gpu.hit_blocks, cpu.hit_blocks) == (0, 2)
     # A's three blocks came down for B, B's for A; two of A's went up to be read, the third was computed again.
     assert (cpu.moved_in_blocks, cpu.moved_out_blocks) == (6, 2)
     assert (cpu.bytes_in, cpu.bytes_out) == (60, 20)
@@ -78,6 +78,7 @@ def test_a_shared_tier_serves_every_replica_and_keeps_its_copy() -> None:
     [
         ((Tier("cpu", 0),), "holds 0 blocks"),
         ((Tier("cpu", 5), Tier("cpu", 9)), "twice"),
+        ((Tier("gpu", 5),), "twice"),
         ((Tier("cpu", 5, 0.0),), "positive rate"),
         ((Tier("remote", 5, shared=True), Tier("disk", 9)), "last"),
     ],
