@@ -53,9 +53,24 @@ def limits_of(provider: str | None, model: str | None) -> ModelLimits:
         return ModelLimits()
     from simulators.providers.rules import load_rule_book
 
+    window = _context_window(model)
     rules = load_rule_book().rules(provider, model)
     if rules is None:
-        return ModelLimits()
+        return ModelLimits(context_window=window)
     named = {300: "5m", 1800: "30m", 3600: "1h", 43200: "12h"}
     lifetimes = tuple(named[seconds] for seconds in rules.lifetimes if seconds in named)
-    return ModelLimits(rules.minimum_tokens if model else None, None, rules.marker_limit, lifetimes)
+    return ModelLimits(rules.minimum_tokens if model else None, window, rules.marker_limit, lifetimes)
+
+
+def _context_window(model: str | None) -> int | None:
+    """The longest prompt in tokens by the genai-prices data, None where it does not say."""
+    if model is None:
+        return None
+    from genai_prices.data_snapshot import get_snapshot
+
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, None, None)
+    except LookupError:
+        return None
+    window: int | None = found.context_window
+    return window

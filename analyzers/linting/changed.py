@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
 
 from analyzers.errors import UsageError
@@ -46,7 +47,7 @@ def _is_changed(finding: Finding, lines: Lines) -> bool:
 def _parse(diff: bytes, top: Path) -> Lines:
     lines: Lines = {}
     files = list(_FILE.finditer(diff))
-    for match, following in zip(files, [*files[1:], None], strict=True):
+    for match, following in zip_longest(files, files[1:]):
         if match[1] is None:
             continue
         stretch = diff[match.end() : following.start() if following else len(diff)]

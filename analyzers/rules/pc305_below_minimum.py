@@ -32,6 +32,8 @@ def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
         return
     index, marker = found[-1]
     before = prompt.parts[:index]
+    if marker.block_text is not None and not marker.block_text.strip():
+        return
     if any(not isinstance(part, Text | Marker) for part in before):
         return
     tokens = context.count_tokens(texts(before))

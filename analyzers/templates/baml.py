@@ -81,7 +81,8 @@ def _without_padding(parts: tuple[Part, ...], start: int) -> list[Part]:
     first = parts[0]
     if not isinstance(first, Text) or first.span.start != 0:
         return list(parts)
-    return [Text(first.text[start:], first.span, first.guards), *parts[1:]]
+    rest = first.text[start:]
+    return [Text(rest, first.span, first.guards), *parts[1:]] if rest else list(parts[1:])
 
 
 def _with_roles(parts: list[Part]) -> list[Part]:

@@ -153,7 +153,7 @@ _PURE_CALLS = set(
     "values range len str int list dict namespace trim startswith endswith find count index raise_exception "
     "cycler joiner isoformat date append insert sort copy string strftime super caller loop self encode decode".split()
 )
-_TIME_OF_DAY = re.compile(r"%-?[HIMSfXcpsT]|(?<![A-Za-z])(?:HH|hh):?mm|isoformat|timestamp", re.ASCII)
+_TIME_OF_DAY = re.compile(r"%-?[HIMSfXcpsT]|(?<![A-Za-z])(?:HH|hh):?mm|\bH:i|isoformat|timestamp", re.ASCII)
 _DAY_FORMAT = re.compile(r"%-?[dBbmYyjAaeFDx]|\.date\(\)|\|\s*date\b")
 
 

@@ -1,0 +1,47 @@
+"""The rule that each working name of the public cases stands for.
+
+The cases beside the checkout use working names; the project's ids are the right-hand side. Causes that are read
+off figures instead of found by a rule have no entry.
+"""
+
+CASE_RULE_IDS = {
+    "volatile_text.clock": "PC101",
+    "volatile_text.date": "PC102",
+    "volatile_text.nonce": "PC103",
+    "volatile_text.random": "PC103",
+    "volatile_text.env": "PC105",
+    "volatile_text.retrieved": "PC107",
+    "template.clock": "PC101",
+    "template.date": "PC102",
+    "template.varying_variable": "PC107",
+    "varying variable before static text": "PC107",
+    "template.generation_prompt_not_in_history": "PC512",
+    "template.double_bos": "PC513",
+    "tools.reordered": "PC201",
+    "tools.key_order": "PC202",
+    "tools.changed": "PC203",
+    "marker.too_many": "PC301",
+    "marker.empty_block": "PC302",
+    "marker.ttl_order": "PC303",
+    "marker.lookback": "PC304",
+    "marker.below_minimum": "PC305",
+    "marker.on_volatile_block": "PC306",
+    "marker.missing": "PC307",
+    "marker.dropped_in_transit": "PC308",
+    "param.thinking": "PC402",
+    "param.schema": "PC405",
+    "history.block_moved": "PC503",
+    "history.edited": "PC502",
+    "history.window": "PC501",
+    "history.whitespace": "PC505",
+    "history.args_key_order": "PC506",
+    "history.image_replaced": "PC507",
+    "retokenised": "PC511",
+    "ttl.expired": "PC601",
+    "ttl.tier_changed": "PC606",
+    "concurrent.cold": "PC603",
+    "identity.cache_key": "PC604",
+    "identity.provider": "PC605",
+    "engine.cache_mutated": "PC803",
+    "provider_side": "PC608",
+}
