@@ -50,9 +50,16 @@ def test_what_is_no_time_is_none(value: object) -> None:
     assert parse_time(value) is None
 
 
-def test_a_stated_unit_wins_over_the_size(  # traces count milliseconds from their own start
-) -> None:
+def test_a_stated_unit_wins_over_the_size() -> None:
     assert parse_time(3000, "ms") == 3 * 10**9
+
+
+@pytest.mark.parametrize(("first", "per_second"), [(10**11, 10**3), (10**14, 10**6), (10**17, 10**9)])
+def test_the_size_tells_the_unit_from_its_first_number_on(first: int, per_second: int) -> None:
+    assert parse_time(first) == first * 10**9 // per_second
+    assert (
+        parse_time(first - 1) is None
+    )  # of the coarser unit, and beyond the times that nanoseconds can hold
 
 
 def test_missing_zones_and_unreadable_times_are_noted_once() -> None:
