@@ -50,6 +50,16 @@ def token_logs(draw: st.DrawFn, most_requests: int = 14, most_tokens: int = 12) 
 
 
 @dataclass(frozen=True)
+class BlockRequest:
+    """One request as a block cache sees it: the keys of its known blocks, and lengths in tokens."""
+
+    keys: list[object]
+    prompt: int
+    total: int
+    time: float = 0.0
+
+
+@dataclass(frozen=True)
 class DirectResult:
     """Hit tokens a request, and blocks written although they were in the cache."""
 
@@ -57,24 +67,37 @@ class DirectResult:
     duplicate_writes: int
 
 
-def direct_lru(log: TokenLog, size: int, capacity: int, ttl: float | None) -> DirectResult:
-    """LRU over whole prompt prefixes as keys, one request after another."""
-    cache: OrderedDict[tuple[str, tuple[int, ...]], float] = OrderedDict()
+def direct_lru(requests: list[BlockRequest], size: int, capacity: int, ttl: float | None) -> DirectResult:
+    """LRU over keys, one request after another. Blocks of outputs whose ids are unknown take room too."""
+    cache: OrderedDict[object, float] = OrderedDict()
     hits, duplicates = [], 0
-    for r, prompt in enumerate(log.prompts):
-        now, kept = log.times[r], log.kept(r)
-        for key in [k for k, touched in cache.items() if ttl is not None and now - touched > ttl]:
-            del cache[key]
-        keys = [(log.namespaces[r], tuple(kept[: (k + 1) * size])) for k in range(len(kept) // size)]
+    for number, request in enumerate(requests):
+        if ttl is not None:
+            # The oldest stands first, so expired keys do.
+            while cache and request.time - next(iter(cache.values())) > ttl:
+                cache.popitem(last=False)
         hit = 0
-        while hit < max(len(prompt) - 1, 0) // size and keys[hit] in cache:
+        most = min(max(request.prompt - 1, 0) // size, len(request.keys))
+        while hit < most and request.keys[hit] in cache:
             hit += 1
         hits.append(hit * size)
-        duplicates += sum(key in cache for key in keys[hit:])
+        duplicates += sum(key in cache for key in request.keys[hit:])
+        unknown = [(number, k) for k in range(request.total // size - len(request.keys))]
+        keys = [*request.keys, *unknown]
         for key in keys:
             cache.pop(key, None)
-        while len(cache) > capacity - -(-len(kept) // size):
+        while len(cache) > capacity - -(-request.total // size):
             cache.popitem(last=False)
         for key in reversed(keys):
-            cache[key] = now
+            cache[key] = request.time
     return DirectResult(hits, duplicates)
+
+
+def block_requests(log: TokenLog, size: int) -> list[BlockRequest]:
+    """The log in blocks, known by their whole prefix."""
+    requests = []
+    for r, prompt in enumerate(log.prompts):
+        kept = log.kept(r)
+        keys = [(log.namespaces[r], tuple(kept[: (k + 1) * size])) for k in range(len(kept) // size)]
+        requests.append(BlockRequest([*keys], len(prompt), len(kept), log.times[r]))
+    return requests

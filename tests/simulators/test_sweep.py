@@ -1,9 +1,14 @@
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers.errors import CannotEvaluateError, UsageError
+from analyzers.logs import read_log
+from analyzers.pipeline import TraceOptions, trace_log
 from analyzers.trace import Trace
 from simulators.blocks import cached_sequences
 from simulators.sweep import (
@@ -16,7 +21,8 @@ from simulators.sweep import (
     touches,
     working_sets,
 )
-from tests.simulators.random_logs import TokenLog, direct_lru, token_logs
+from tests.shared_folder import SHARED, needs_shared
+from tests.simulators.random_logs import BlockRequest, TokenLog, block_requests, direct_lru, token_logs
 from tests.trace_builder import trace_from_tokens
 
 
@@ -36,10 +42,11 @@ def test_the_sweep_is_what_a_direct_simulation_of_each_point_gives(log: TokenLog
     least = least_blocks(sequences, size)
     capacities = [least, least + room, least + 1000]
     ttls: list[float | None] = [0.0, 2.0, 5.0, 11.0, None]
+    requests = block_requests(log, size)
     result = sweep_block_size(sequences, touched, records, capacities, ttls)
     for c, capacity in enumerate(result.capacity_blocks.tolist()):
         for t, ttl in enumerate(result.ttl_s):
-            direct = direct_lru(log, size, capacity, ttl)
+            direct = direct_lru(requests, size, capacity, ttl)
             assert hits_by_request(records, touched, capacity, ttl).tolist() == direct.hits
             assert result.hit_tokens[t, c] == sum(direct.hits)
             assert result.duplicate_writes[t, c] == direct.duplicate_writes
@@ -158,3 +165,52 @@ def test_the_working_set_is_the_distinct_blocks_of_the_window(log: TokenLog, siz
         peaks.append(len(blocks) * size)
     assert result.peak_tokens == max(peaks)
     assert result.peak_in_span_tokens.max() == max(peaks)
+
+
+def _compare(trace: Trace, requests: list[BlockRequest], size: int, shares: list[float]):
+    sequences = cached_sequences(trace)
+    touched = touches(sequences, trace.requests)
+    records = stack_records(sequences, touched, size)
+    least = least_blocks(sequences, size)
+    flat = max(records.least_capacity(1.0), least)
+    for share in shares:
+        capacity = round(least * (flat / least) ** share)
+        for ttl in (None,) if touched.age_ns is None else (None, 30.0, 240.0):
+            direct = direct_lru(requests, size, capacity, ttl)
+            assert hits_by_request(records, touched, capacity, ttl).tolist() == direct.hits
+
+
+@needs_shared
+@pytest.mark.parametrize("size", [512, 1024])
+def test_the_sweep_of_a_hash_trace_is_a_direct_simulation(size: int):
+    assert SHARED is not None
+    path = SHARED / "data" / "mooncake" / "synthetic_trace.jsonl"
+    requests = []
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        prompt, total = row["input_length"], row["input_length"] + max(row["output_length"] - 1, 0)
+        # Ids are chained: the last one of a block stands for the whole prefix.
+        keys = [row["hash_ids"][(k + 1) * (size // 512) - 1] for k in range(prompt // size)]
+        requests.append(BlockRequest(keys, prompt, total, row["timestamp"] / 1000))
+    _compare(trace_log(read_log([str(path)])).trace, requests, size, [0.0, 0.4, 0.8])
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["lmcache_agent_trace", "tau_bench/gpt-4o-airline.json"])
+def test_the_sweep_of_a_text_log_is_a_direct_simulation(name: str):
+    assert SHARED is not None
+    log = read_log([str(Path(SHARED, "data", name))])
+    traced = trace_log(log, TraceOptions(answers=False))
+    table = traced.trace.requests
+    known: dict[object, int] = {}
+    requests = []
+    for r in range(len(table)):
+        tokens = traced.sequences.tokens(r).tolist()
+        key: object = ("namespace", int(table.namespace[r]))
+        keys: list[object] = []
+        for k in range(len(tokens) // 16):
+            key = known.setdefault((key, tuple(tokens[k * 16 : (k + 1) * 16])), len(known))
+            keys.append(key)
+        total = len(tokens) + max(int(table.output_tokens[r]) - 1, 0)
+        requests.append(BlockRequest(keys, len(tokens), total, int(table.time_ns[r]) / 1e9))
+    _compare(traced.trace, requests, 16, [0.0, 0.5])
