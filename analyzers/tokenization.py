@@ -4,8 +4,9 @@ Encode distinct segments in one call to `Tokenizer.encode_segments`; ids of spec
 from `special_id`. What a tokenizer allows to encode once is in `memoisation`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,14 @@ from analyzers.tokenizers.added_tokens import (
     read_added_tokens,
     splitter_of,
 )
-from analyzers.tokenizers.engines import Engine, Gigatoken, HuggingFace, PurePython, encode_batch
+from analyzers.tokenizers.engines import (
+    Engine,
+    Gigatoken,
+    HuggingFace,
+    PurePython,
+    encode_batch,
+    give_back_memory,
+)
 from analyzers.tokenizers.models import TokenizerChoice, choose_tokenizer, vocabulary_of
 from analyzers.tokenizers.self_check import agrees_with
 from analyzers.tokenizers.vocabularies import Vocabulary, find_vocabulary
@@ -64,10 +72,23 @@ class Tokenizer:
     """Whether text may be cut between a line end and an ASCII letter without changing its ids."""
     folder: Path | None
     """Where the vocabulary lies, and perhaps a chat template."""
-    _engine: Engine
+    _load_engine: Callable[[], Engine]
     _splitter: SpecialSplitter
     _whole: HuggingFace | None
+    _engine: Engine | None = None
     _virtual: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def engine(self) -> Engine:
+        """What encodes; loaded when first needed."""
+        if self._engine is None:
+            self._engine = self._load_engine()
+        return self._engine
+
+    def release(self) -> None:
+        """Give the engine's memory back (120 MB after a large log); it loads again when next needed."""
+        self._engine = None
+        give_back_memory()
 
     def is_own_for(self, model: str) -> bool | None:
         """Whether `model` reads with this vocabulary; None where that cannot be known."""
@@ -85,7 +106,7 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> tuple[UInt32, Int64]:
         """The ids of many segments on all cores: (uint32 flat, int64 offsets of length texts + 1)."""
-        return encode_batch(self._engine, texts)
+        return encode_batch(self.engine, texts)
 
     def encode_prompt(self, text: str) -> UInt32:
         """The ids of a whole rendered prompt (uint32), its special tokens recognised."""
@@ -119,7 +140,7 @@ class Tokenizer:
                 reserved[index] = np.full(segment.repeat, self.special_id(segment.text), np.uint32)
             elif segment.whole:
                 reserved[index] = self.encode_prompt(segment.text)
-        return encode_batch(self._engine, [segment.text for segment in segments], reserved)
+        return encode_batch(self.engine, [segment.text for segment in segments], reserved)
 
     def token_byte_lengths(self) -> UInt32 | None:
         """Bytes each id stands for (uint32, by id), None where ids do not stand for bytes.
@@ -142,7 +163,7 @@ class Tokenizer:
         return ends
 
     def _vocabulary(self) -> dict[int, bytes]:
-        return self._engine.vocabulary() | {number: text.encode() for text, number in self.specials.items()}
+        return self.engine.vocabulary() | {number: text.encode() for text, number in self.specials.items()}
 
 
 _CUT_AT_LINES = ("o200k", "gpt4")
@@ -172,58 +193,59 @@ def load_tokenizer(name: str) -> Tokenizer:
 
 def _from_ranks(vocabulary: Vocabulary) -> Tokenizer:
     assert vocabulary.ranks is not None
-    notes: tuple[str, ...] = ()
-    engine: Engine
-    try:
-        engine = Gigatoken.from_ranks(vocabulary)
-    except ImportError:
-        engine = PurePython(vocabulary)
-        notes = ("gigatoken is not installed: encoding in Python, about 100 times slower",)
     specials = vocabulary.ranks.specials
-    return Tokenizer(
-        vocabulary.name,
-        vocabulary.fingerprint,
-        Memoisation.EXACT,
-        notes,
-        specials,
-        True,
-        vocabulary.ranks.scheme in _CUT_AT_LINES,
-        vocabulary.folder,
-        engine,
-        SpecialSplitter([list(specials)]),
-        None,
+    tokenizer = Tokenizer(
+        name=vocabulary.name,
+        fingerprint=vocabulary.fingerprint,
+        memoisation=Memoisation.EXACT,
+        notes=(),
+        specials=specials,
+        byte_level=True,
+        cuts_at_lines=vocabulary.ranks.scheme in _CUT_AT_LINES,
+        folder=vocabulary.folder,
+        _load_engine=lambda: Gigatoken.from_ranks(vocabulary),
+        _splitter=SpecialSplitter([list(specials)]),
+        _whole=None,
     )
+    if find_spec("gigatoken") is None:
+        tokenizer._load_engine = lambda: PurePython(vocabulary)
+        tokenizer.notes = ("gigatoken is not installed: encoding in Python, about 100 times slower",)
+    _ = tokenizer.engine
+    return tokenizer
 
 
 def _from_json(vocabulary: Vocabulary) -> Tokenizer:
     definition = _definition(vocabulary)
     memoisation, reason = memoisation_of(definition)
-    exact = HuggingFace(vocabulary.data, memoisation is Memoisation.BEHIND_SENTINEL)
+    behind_sentinel = memoisation is Memoisation.BEHIND_SENTINEL
+    tokenizer = Tokenizer(
+        name=vocabulary.name,
+        fingerprint=vocabulary.fingerprint,
+        memoisation=memoisation,
+        notes=(),
+        specials={token.content: token.id for token in read_added_tokens(definition)},
+        byte_level=is_byte_level(definition),
+        cuts_at_lines=False,
+        folder=vocabulary.folder,
+        _load_engine=lambda: HuggingFace(vocabulary.data, behind_sentinel),
+        _splitter=splitter_of(definition),
+        _whole=None if memoisation is Memoisation.EXACT else HuggingFace(vocabulary.data),
+    )
     notes = []
-    engine: Engine = exact
-    if memoisation is not Memoisation.BEHIND_SENTINEL:
+    if not behind_sentinel:
         fast = _gigatoken(definition)
-        if fast is not None and agrees_with(exact, fast, definition):
-            engine = fast
+        if fast is not None and agrees_with(tokenizer.engine, fast, definition):
+            tokenizer._engine = fast
+            tokenizer._load_engine = lambda: Gigatoken.from_definition(_definition(vocabulary))
         else:
             notes.append(
                 "encoded by Hugging Face tokenizers: the fast engine does not give the same ids here"
             )
     if memoisation is Memoisation.WHOLE:
         notes.append(f"rendered prompts are encoded whole: {reason}")
-    return Tokenizer(
-        vocabulary.name,
-        vocabulary.fingerprint,
-        memoisation,
-        tuple(notes),
-        {token.content: token.id for token in read_added_tokens(definition)},
-        is_byte_level(definition),
-        False,
-        vocabulary.folder,
-        engine,
-        splitter_of(definition),
-        None if memoisation is Memoisation.EXACT else HuggingFace(vocabulary.data),
-    )
+    tokenizer.notes = tuple(notes)
+    _ = tokenizer.engine
+    return tokenizer
 
 
 def _definition(vocabulary: Vocabulary) -> dict[str, Any]:

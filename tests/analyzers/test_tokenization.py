@@ -142,9 +142,26 @@ def _hugging_face_deepseek() -> HuggingFaceTokenizer:
 def test_known_vocabularies_use_the_fast_engine_and_are_exact() -> None:
     for name in ("o200k", "cl100k", "deepseek"):
         tokenizer = tokenizer_called(name)
-        assert isinstance(tokenizer._engine, Gigatoken)
+        assert isinstance(tokenizer.engine, Gigatoken)
         assert tokenizer.memoisation is Memoisation.EXACT
         assert tokenizer.notes == ()
+
+
+@pytest.mark.parametrize("name", ["o200k", "deepseek"])
+def test_a_released_tokenizer_gives_the_same_ids(name: str) -> None:
+    tokenizer = load_tokenizer(name)
+    before, virtual = tokenizer.encode(CORPUS[5]).tolist(), tokenizer.special_id("<|new|>")
+    tokenizer.release()
+    assert tokenizer.encode(CORPUS[5]).tolist() == before
+    assert tokenizer.special_id("<|new|>") == virtual
+
+
+def test_without_the_fast_engine_encoding_is_slow_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzers.tokenization.find_spec", lambda _: None)
+    tokenizer = load_tokenizer("cl100k")
+    assert isinstance(tokenizer.engine, PurePython)
+    assert "100 times slower" in tokenizer.notes[0]
+    assert tokenizer.encode(CORPUS[2]).tolist() == tokenizer_called("cl100k").encode(CORPUS[2]).tolist()
 
 
 def test_the_pure_python_engine_gives_the_same_ids() -> None:
