@@ -14,6 +14,8 @@ from analyzers.hot_prefixes import HotPrefix, hottest_prefixes
 from analyzers.trace import MISSING, NO_TIME, Int32, Int64, Names, PrefixTree, Trace
 
 BLOCK_SIZES = (16, 128, 512)
+_LEAST_SHARE = 0.005
+"""Of the reusable tokens: a prefix that spares less is not listed among the hottest."""
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 DEFINITIONS = {
@@ -206,7 +208,7 @@ def analyze_reuse(
     """All figures of the reuse report. `group_by` adds tables to those by namespace, model and route."""
     reuse = by_request or reuse_by_request(trace)
     table = trace.requests
-    total = int(reuse.prompt.sum())
+    total, reusable = int(reuse.prompt.sum()), int(reuse.reusable.sum())
     sizes = _block_sizes(trace.info.unit)
     blocks = {size: block_reuse(reuse.reusable, reuse.prompt, size) for size in sizes}
     known = bool((reuse.seen_elsewhere != MISSING).all())
@@ -224,8 +226,8 @@ def analyze_reuse(
         prompt_tokens=total,
         output_tokens=int(table.output_tokens[table.output_tokens != MISSING].sum()),
         output_unknown=int((table.output_tokens == MISSING).sum()),
-        reusable_tokens=int(reuse.reusable.sum()),
-        reusable_token_ratio=_ratio(int(reuse.reusable.sum()), total),
+        reusable_tokens=reusable,
+        reusable_token_ratio=_ratio(reusable, total),
         blocks=tuple(BlockReuse(b, int(v.sum()), _ratio(int(v.sum()), total)) for b, v in blocks.items()),
         request_hit_ratio=_ratio(int((blocks[sizes[0]] > 0).sum()), int(with_content.sum())),
         classes=Classes(
@@ -238,7 +240,7 @@ def analyze_reuse(
         conversations_inferred=bool((table.session.codes < 0).any()),
         prefix_length=_quantiles(reuse.reusable[with_content]),
         reuse_interval_s=_reuse_intervals(trace),
-        hottest=hottest_prefixes(trace),
+        hottest=tuple(h for h in hottest_prefixes(trace) if h.saved_tokens >= _LEAST_SHARE * reusable),
         groups={label: _group(trace, reuse, names) for label, names in named if names.values},
         prompts_incomplete=trace.info.prompts_incomplete,
         logged=_logged(trace, reuse),

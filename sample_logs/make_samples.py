@@ -67,7 +67,33 @@ What you never do
 Style
 - Use the customer's language. If you are not sure which it is, use English.
 - No more than three sentences before the first question or answer. Lists only for steps and for parts.
-- Write numbers with units. Write dates as day and month with the year only when it is not the current one."""
+- Write numbers with units. Write dates as day and month with the year only when it is not the current one.
+
+Tools
+- find_order: call it first when the customer gives an order number. If the number is wrong, ask once for the number \
+on the invoice, then search by mail address.
+- track_parcel: only for parcels that left the house. Its answer can be up to two hours old; say so when it matters.
+- find_part: give maker, model and model year. When it finds more than five parts, ask for the missing detail instead \
+of listing them all.
+- open_return: needs the customer's yes. Read out the order number and the parts before you call it.
+- Call one tool at a time and wait for its answer. Never show raw tool output to the customer.
+
+Workshop and service
+- The workshop in Utrecht takes bicycles from Tuesday to Saturday. A service takes three working days, in spring five.
+- Suspension forks go to the maker; plan two weeks. Lend a rigid fork when one is free.
+- Wheels are trued while the customer waits when it is quiet, otherwise by the next day.
+- A bicycle that was bought here has its first service free within six months.
+
+Gifts, business and events
+- A gift can be wrapped for three euros and carries no price. Its return goes to the giver's account.
+- Clubs with more than ten members get five percent on parts; the contract names who may order.
+- For races we keep a stand with spare wheels. Ask the event desk, never promise a place.
+
+When things go wrong
+- An order that was charged twice: check both payments, tell the customer which one stands, and open a refund.
+- A wrong part in the parcel: send the right one the same day, and a label for the wrong one. No photo is needed.
+- A part that is out of stock after the order: offer the next delivery date, an equal part, or the money back.
+- A customer who is angry: say once that you are sorry, then say what happens next and when."""
 
 QUESTIONS = (
     "Where is my order {order}? It should have been here on Friday.",
@@ -415,19 +441,19 @@ def _clock(moment: float) -> str:
 
 def main() -> None:
     """Write every sample anew."""
-    healthy = _in_time_order(_support(lambda _: "Shop: Northwind Parts, Europe.", 3, 16), "openai")
+    healthy = _in_time_order(_support(lambda _: "Shop: Northwind Parts, Europe.", 3, 9), "openai")
     _openai_usage(healthy)
     _write(FOLDER / "healthy_agent.jsonl", healthy)
-    clock = _in_time_order(_support(_clock, 4, 16), "openai")
+    clock = _in_time_order(_support(_clock, 4, 9), "openai")
     _openai_usage(clock)
     _write(FOLDER / "support_bot_clock.jsonl", clock)
-    shuffled = _in_time_order(_retrieval(5, 40), "openai")
+    shuffled = _in_time_order(_retrieval(5, 24), "openai")
     _openai_usage(shuffled)
     _write(FOLDER / "rag_shuffled.jsonl", shuffled)
-    coding = _in_time_order(_coding(6, 7), "anthropic")
+    coding = _in_time_order(_coding(6, 4), "anthropic")
     _anthropic_usage(coding)
     _write(FOLDER / "coding_agent_markers.jsonl", coding)
-    _write(FOLDER / "hash_trace.jsonl", list(_hash_trace(7, 200)))
+    _write(FOLDER / "hash_trace.jsonl", list(_hash_trace(7, 150)))
 
 
 if __name__ == "__main__":
