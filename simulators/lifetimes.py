@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
+import numpy.typing as npt
 
 from analyzers.trace import NO_TIME, Int64, Trace
 from simulators.cost import PricedRow
 from simulators.logged_usage import scales
-from simulators.prices import MILLION, Rates, Tokens
+from simulators.prices import MILLION, UNSTATED_TTL, Rates, Tokens
 from simulators.touches import Touches
 
 
@@ -106,23 +107,28 @@ def lifetime_choices(
     `rules_ttl`: request -> the lifetime in seconds that its provider gives without asking, for models that do
     not charge for writes; rows missing there are taken to live one hour.
     """
-    priced = _PricedTree(trace, touches, rows)
+    tree = _SharedPrefixes(trace, touches)
     found = []
-    for model, rates, nodes in priced.by_price_list():
-        lifetimes = sorted(rates.written) or [rules_ttl.get(int(priced.first_row[nodes[0]]), 3600)]
-        prefixes = [priced.prefix(int(node), rates, lifetimes) for node in nodes]
-        options = [_summed([p.options[i] for p in prefixes]) for i in range(len(lifetimes))]
-        prefixes.sort(key=lambda p: (-p.saving, p.first_row, p.start))
+    for model, rates, nodes in tree.by_price_list(rows):
+        lifetimes = sorted(rates.written) or [rules_ttl.get(int(tree.first_row[nodes[0]]), 3600)]
+        uses = [tree.uses(nodes, ttl) for ttl in lifetimes]
+        without = rates.cost(Tokens(int((uses[0].written + uses[0].read).sum()))).total
+        # Floats choose the best lifetime of each prefix; the sums they choose are priced exactly.
+        prices = np.array([[float(_write_rate(rates, ttl)), float(rates.read or 0)] for ttl in lifetimes])
+        costs = np.array([u.written * w + u.read * r for u, (w, r) in zip(uses, prices, strict=True)])
+        uncached = (uses[0].written + uses[0].read) * float(rates.input or 0)
+        best = np.where(costs.min(axis=0) < uncached, costs.argmin(axis=0), -1)
+        order = np.lexsort((nodes, -(uncached - np.minimum(costs.min(axis=0), uncached))))
         found.append(
             LifetimeChoice(
                 model=model,
                 currency=rates.currency,
                 charged_writes=bool(rates.written),
-                prefixes=len(prefixes),
-                without=sum((p.without for p in prefixes), Decimal(0)),
-                options=tuple(options),
-                best_each=sum((p.without - p.saving for p in prefixes), Decimal(0)),
-                top=tuple(prefixes[:top]),
+                prefixes=len(nodes),
+                without=without,
+                options=tuple(_option(rates, ttl, u) for ttl, u in zip(lifetimes, uses, strict=True)),
+                best_each=_best_each(rates, lifetimes, uses, best),
+                top=tuple(tree.prefix(int(nodes[i]), rates, lifetimes) for i in order[:top].tolist()),
             )
         )
     return sorted(found, key=lambda choice: (choice.currency, -choice.without, choice.model))
@@ -164,41 +170,55 @@ def forecast(
     return found
 
 
-class _PricedTree:
-    """The shared nodes of the tree with the prices of the request that brought them."""
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Of each prefix: how often it is written and read under one lifetime, and the tokens that makes. int64."""
 
-    def __init__(self, trace: Trace, touches: Touches, rows: Sequence[PricedRow]) -> None:
-        self._trace, self._touches, self._rows = trace, touches, rows
+    writes: Int64
+    reads: Int64
+    written: Int64
+    read: Int64
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> "_Uses":
+        return _Uses(self.writes[chosen], self.reads[chosen], self.written[chosen], self.read[chosen])
+
+
+class _SharedPrefixes:
+    """The nodes of the tree that several requests touch, and when they do."""
+
+    def __init__(self, trace: Trace, touches: Touches) -> None:
+        self._trace, self._touches = trace, touches
         starts = np.flatnonzero(touches.first)
         self.first_row = np.zeros(len(trace.tree), np.int64)
         self.first_row[touches.node[starts]] = touches.row[starts]
         self._start = np.zeros(len(trace.tree), np.int64)
         self._start[touches.node[starts]] = starts
-        self._scale = scales(trace)
+        self._tokens = np.rint(touches.tokens * scales(trace)[self.first_row]).astype(np.int64)
 
-    def by_price_list(self) -> list[tuple[str, Rates, Int64]]:
+    def by_price_list(self, rows: Sequence[PricedRow]) -> list[tuple[str, Rates, Int64]]:
         """(model, price list, its shared nodes) where cached reads have a price."""
         model = self._trace.requests.model
         groups: dict[tuple[str, int], tuple[Rates, list[int]]] = {}
-        for node in np.flatnonzero(self._touches.count > 1).tolist():
-            row = int(self.first_row[node])
-            rates = self._rows[row].rates
+        shared = np.flatnonzero(self._touches.count > 1)
+        for node, row in zip(shared.tolist(), self.first_row[shared].tolist(), strict=True):
+            rates = rows[row].rates
             if rates is not None and rates.read is not None and rates.input is not None:
                 key = model.of(row) or "unknown", id(rates)
                 groups.setdefault(key, (rates, []))[1].append(node)
         return [(name, rates, np.array(nodes, np.int64)) for (name, _), (rates, nodes) in groups.items()]
 
+    def uses(self, nodes: Int64, ttl: int) -> _Uses:
+        """A node is written at its first touch and after every gap longer than the lifetime, else read."""
+        written = self._touches.gap_s > ttl
+        count = np.bincount(self._touches.node[written], minlength=len(self._trace.tree))
+        writes = count[nodes].astype(np.int64)
+        reads = self._touches.count[nodes] - writes
+        return _Uses(writes, reads, writes * self._tokens[nodes], reads * self._tokens[nodes])
+
     def prefix(self, node: int, rates: Rates, lifetimes: Sequence[int]) -> PrefixLifetimes:
         begin, count = int(self._start[node]), int(self._touches.count[node])
         gaps = self._touches.gap_s[begin + 1 : begin + count]
-        tokens = round(int(self._touches.tokens[node]) * float(self._scale[self.first_row[node]]))
-        options = []
-        for ttl in lifetimes:
-            writes = 1 + int((gaps > ttl).sum())
-            reads = count - writes
-            written = {ttl if rates.written else 0: writes * tokens}
-            cost = rates.cost(Tokens(0, reads * tokens, written)).total
-            options.append(LifetimeCost(ttl, writes, reads, writes * tokens, reads * tokens, cost))
+        one = np.array([node], np.int64)
         tree = self._trace.tree
         return PrefixLifetimes(
             start=int(tree.depth_start[node]),
@@ -207,26 +227,36 @@ class _PricedTree:
             first_row=int(self.first_row[node]),
             longest_gap_s=float(gaps.max()),
             median_gap_s=float(np.median(gaps)),
-            without=rates.cost(Tokens(count * tokens)).total,
-            options=tuple(options),
+            without=rates.cost(Tokens(count * int(self._tokens[node]))).total,
+            options=tuple(_option(rates, ttl, self.uses(one, ttl)) for ttl in lifetimes),
             currency=rates.currency,
         )
+
+
+def _write_rate(rates: Rates, ttl: int) -> Decimal:
+    return rates.write_rate(ttl if rates.written else UNSTATED_TTL)
+
+
+def _option(rates: Rates, ttl: int, uses: _Uses) -> LifetimeCost:
+    written, read = int(uses.written.sum()), int(uses.read.sum())
+    cost = (written * _write_rate(rates, ttl) + read * (rates.read or 0)) / MILLION
+    return LifetimeCost(ttl, int(uses.writes.sum()), int(uses.reads.sum()), written, read, cost)
+
+
+def _best_each(
+    rates: Rates, lifetimes: Sequence[int], uses: Sequence[_Uses], best: npt.NDArray[np.intp]
+) -> Decimal:
+    """What all prefixes cost, each at the lifetime chosen for it; -1 is uncached."""
+    left = uses[0].only(best < 0)
+    total = rates.cost(Tokens(int(left.written.sum() + left.read.sum()))).total
+    for place, ttl in enumerate(lifetimes):
+        total += _option(rates, ttl, uses[place].only(best == place)).cost
+    return total
 
 
 def has_times(trace: Trace) -> bool:
     """Whether any two requests can be told apart in time."""
     return bool((trace.requests.time_ns != NO_TIME).sum() > 1)
-
-
-def _summed(options: Sequence[LifetimeCost]) -> LifetimeCost:
-    return LifetimeCost(
-        options[0].ttl_s,
-        sum(o.writes for o in options),
-        sum(o.reads for o in options),
-        sum(o.written_tokens for o in options),
-        sum(o.read_tokens for o in options),
-        sum((o.cost for o in options), Decimal(0)),
-    )
 
 
 def _premium_of_tails(trace: Trace, touches: Touches, rows: Sequence[PricedRow]) -> Decimal:
