@@ -80,6 +80,8 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
     # Early, because it passes through a copy of the vocabulary whose memory the rendering can then have.
     line_ends = tokenizer.line_ends() if tokenizer is not None else np.empty(0, np.uint8)
     rendered, tokens = render_and_tokenize(requests, rendering, tokenizer, options.answers)
+    if tokenizer is not None:
+        tokenizer.release()
     for text in (*rendering.notes, *(tokenizer.notes if tokenizer is not None else ())):
         log.note(text)
     prompts = prompt_runs(requests, rendered, tokens)
