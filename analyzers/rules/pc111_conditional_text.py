@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from analyzers.findings import Evidence, Finding, Fix, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
-from analyzers.rules.stranded import SELDOM, UNKNOWN_LENGTH, WORTH_A_NOTE, place, shown
+from analyzers.rules.stranded import OFTEN, SELDOM, UNKNOWN_LENGTH, place, shown
 from analyzers.templates.parts import Cause, Prompt
 
 
@@ -34,9 +34,9 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
             continue
         lost = context.count_tokens(exposure.fixed_text) if exposure.fixed_text.strip() else 0
         weight = lost + UNKNOWN_LENGTH * len(exposure.stable_names)
-        if weight < WORTH_A_NOTE:
-            continue
         known_to_vary = verdict.scope is not None
+        if weight < (OFTEN if known_to_vary else SELDOM):
+            continue
         yield RULE.finding(
             f"the text under `if` {shown(exposure.subject)} comes and goes; each outcome is a prefix of its own, "
             f"and {lost:,} tokens of fixed text behind it are cached once for each",

@@ -31,12 +31,20 @@ _HOW_OFTEN = {
 def stranded_findings(
     rule: Rule, context: CheckContext, causes: set[Cause], advice: str
 ) -> Iterator[Finding]:
-    """A finding for each varying part with one of the causes that has something reusable behind it."""
+    """A finding for each varying value with one of the causes that has something reusable behind it.
+
+    A value that stands in several places is reported at the first, which loses most.
+    """
+    seen: set[str] = set()
     for exposure in context.exposures:
         if exposure.condition is None and exposure.verdict.cause in causes and exposure.strands:
+            if exposure.subject in seen:
+                continue
             lost = context.count_tokens(exposure.fixed_text) if exposure.fixed_text.strip() else 0
             is_date = exposure.verdict.cause is Cause.DATE
-            if lost >= WORTH_A_NOTE or exposure.stable_names or exposure.loses_conversation or is_date:
+            least = SELDOM if exposure.verdict.scope is None else WORTH_A_NOTE
+            if lost >= least or exposure.stable_names or exposure.loses_conversation or is_date:
+                seen.add(exposure.subject)
                 yield stranded(rule, exposure, lost, advice)
 
 

@@ -9,7 +9,7 @@ from analyzers.templates.jinja import read_jinja
 from analyzers.templates.jinja_files import JinjaFiles
 from analyzers.templates.jinja_source import JinjaSyntaxError, parse_jinja
 from analyzers.templates.jinja_walk import Macro
-from analyzers.templates.parts import Part, Place, Prompt, Source, Text, Value
+from analyzers.templates.parts import Part, Place, Prompt, Scope, Source, Text, Value
 
 _BLOCK = re.compile(
     r"(?:template_string\s+(?P<macro>\w+)\s*(?:\((?P<args>[^)]*)\))?\s*|\bprompt\s+)(?P<hashes>#+)\"(?P<body>.*?)\"(?P=hashes)",
@@ -96,6 +96,6 @@ def _with_roles(parts: list[Part]) -> list[Part]:
                 place = Place("system" if role[1] == "system" else "messages", role[1])
                 continue
             if part.expression.startswith("ctx."):
-                part = replace(part, names=(), calls=())
+                part = replace(part, scope=Scope.RELEASE)
         result.append(replace(part, place=place))
     return result

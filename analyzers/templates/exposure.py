@@ -119,8 +119,15 @@ def _varying(
 
 
 def _strongest_inside(parts: tuple[Part, ...], index: int, holder: Guard, scopes: Mapping[str, Scope]) -> int:
-    inside = parts[index : _last_inside(parts, index, holder) + 1]
-    return max((judge(part, scopes).rank for part in inside if isinstance(part, Value)), default=-1)
+    """How often the most volatile value, loop or condition inside the holder changes."""
+    strongest = -1
+    for part in parts[index : _last_inside(parts, index, holder) + 1]:
+        if isinstance(part, Value):
+            strongest = max(strongest, judge(part, scopes).rank)
+        for guard in part.guards:
+            if isinstance(guard, Loop) and guard.span != holder.span:
+                strongest = max(strongest, judge_guard(guard, scopes).rank)
+    return strongest
 
 
 def _last_inside(parts: tuple[Part, ...], index: int, holder: Guard) -> int:
@@ -159,7 +166,11 @@ class _Behind:
 
     def stable_names(self, index: int) -> tuple[str, ...]:
         behind = zip(self._parts[index + 1 :], self._stable[index + 1 :], strict=True)
-        names = [part.expression for part, stable in behind if stable and isinstance(part, Value)]
+        names = [
+            part.expression
+            for part, stable in behind
+            if stable and isinstance(part, Value) and (part.names or part.calls)
+        ]
         return tuple(dict.fromkeys(names))
 
     def conversation(self, index: int) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from analyzers.errors import InputError
 from analyzers.templates.parts import (
+    Cause,
     Comment,
     Condition,
     Guard,
@@ -24,7 +25,7 @@ from analyzers.templates.reading import read_text
 _TAG = re.compile(
     r"\{\{\{(?P<raw>.*?)\}\}\}|\{\{(?P<comment>!--.*?--~?|![^}]*)\}\}|\{\{(?P<tag>.*?)\}\}", re.S
 )
-_WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s()=]+")
+_WORD = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s()=]+(?!\s*=)(?=[\s()]|$)")
 _CONDITIONS = {"if", "unless", "ifEquals", "unlessEquals", "eq", "with"}
 _LITERALS = {"true", "false", "null", "undefined"}
 _PARTIALS = ("_{}.prompt", "{}.prompt", "_{}.hbs", "{}.hbs", "{}.handlebars", "{}.mustache", "_{}.mustache")
@@ -90,8 +91,13 @@ def _tag(walk: _Walk, inner: str, match: re.Match[str]) -> None:
         return
     kind, rest = (inner[0], inner[1:].strip()) if inner[0] in "#^/>&" else ("", inner)
     words = _WORD.findall(rest)
-    if kind in ("#", "^"):
+    if kind == "#" and rest.startswith((">", "*")):
+        # A partial with default content, or an inline partial: its body is text of its own.
+        walk.opened.append((rest[1:].split()[0] if rest[1:].split() else "*", walk.guards))
+    elif kind in ("#", "^"):
         _open(walk, kind, words, span_of=match)
+    elif kind == "/" and words[:1] == ["section"] and not any(name == "section" for name, _ in walk.opened):
+        return
     elif kind == "/":
         if not walk.opened or (words and walk.opened[-1][0] not in (words[0], "*")):
             walk.problems.append(
@@ -106,6 +112,8 @@ def _tag(walk: _Walk, inner: str, match: re.Match[str]) -> None:
     elif words[:1] == ["role"] and len(words) > 1:
         role = words[1].strip("\"'")
         walk.place = Place("system" if role in ("system", "developer") else "messages", role)
+    elif words[:1] == ["section"]:
+        return
     elif words[:1] == ["history"]:
         walk.parts.append(Value("history", span, ("history",), guards=walk.guards, place=walk.place))
     else:
@@ -161,7 +169,8 @@ def _partial(walk: _Walk, name: str, match: re.Match[str]) -> None:
     span = walk.lines.span(match.start(), match.end())
     found = _find_partial(name, walk.path)
     if found is None:
-        walk.parts.append(Value(f"> {name}", span, (name,), guards=walk.guards, place=walk.place))
+        unknown = Value(f"> {name}", span, guards=walk.guards, place=walk.place, cause=Cause.UNKNOWN)
+        walk.parts.append(unknown)
         return
     if str(found.resolve()) in walk.trail or len(walk.trail) > _DEEPEST:
         walk.problems.append(

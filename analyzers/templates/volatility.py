@@ -71,7 +71,7 @@ _WORDS = _table(
     random_id="uuid guid ulid nonce nanoid cuid random rand salt signature traceparent",
     counter="turn iteration counter attempt step remaining left elapsed retries countdown",
     environment="hostname host pid cwd workdir directory folder branch commit environment env git worktree "
-    "filesystem workspace cursor editor shell",
+    "filesystem workspace cursor editor shell project repo repository",
     identity="user users username customer tenant account session email member employee patient student visitor "
     "caller profile organization organisation org client person firstname lastname nickname phone address "
     "admin premium subscription plan locale geolocation location",
@@ -80,10 +80,10 @@ _WORDS = _table(
     "observation observations facts references evidence",
     user_input="question questions query queries input inputs message utterance task topic ticket issue "
     "transcript diff patch problem goal review prompt request selection url essay sentence paragraph comment "
-    "complaint",
+    "complaint feedback code stdout stderr traceback",
     conversation="messages history conversation dialog dialogue turns scratchpad thread chat",
     tools="tools functions tool function toolset",
-    parameter="effort thinking verbosity temperature model mode budget",
+    parameter="effort thinking verbosity temperature model mode",
     constant="rules rule guidelines guideline instructions persona policy policies bot assistant agent company "
     "brand product app application service style tone format formats schema schemas examples example shots fewshot "
     "template preamble header footer prefix suffix constraints definitions definition glossary static constant "
