@@ -174,7 +174,7 @@ def check_capacity(sequences: CachedSequences, requests: RequestTable, size: int
         largest = int(np.argmax(sequences.total_tokens))
         raise UsageError(
             f"a capacity of {blocks:,} blocks of {size} tokens cannot hold request "
-            f"'{requests.request_id[largest]}' of {int(sequences.total_tokens[largest]):,} tokens; "
+            f"{requests.request_id[largest]!r} of {int(sequences.total_tokens[largest]):,} tokens; "
             f"give at least {least:,} blocks ({least * size:,} tokens)"
         )
 

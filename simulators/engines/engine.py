@@ -80,6 +80,6 @@ def check_room(
 
         largest = int(np.argmax(sequences.total_tokens))
         raise UsageError(
-            f"{engine.name} with {what} cannot run request '{requests.request_id[largest]}' of "
+            f"{engine.name} with {what} cannot run request {requests.request_id[largest]!r} of "
             f"{int(sequences.total_tokens[largest]):,} tokens, which needs {least:,} blocks of {size}"
         )
