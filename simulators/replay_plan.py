@@ -13,9 +13,9 @@ from simulators.kernels.replay import block_accesses
 from simulators.kernels.replay_plan import INVALIDATE, JOIN, LEAVE, Plan
 from simulators.policies import BELADY, POLICIES, PRIORITY, SIZE_AWARE
 from simulators.policies.belady import next_served_use
+from simulators.policies.ends import NEVER
 from simulators.policies.priority import request_classes
 from simulators.policies.size_aware import rebuild_cost
-from simulators.policies.store import NEVER
 from simulators.replay_settings import ReplaySettings
 from simulators.replicas import route
 from simulators.tiers import block_move_ns

@@ -4,9 +4,10 @@ import numpy as np
 from numba import njit
 
 from simulators.lifecycle import EntryState, Loss
+from simulators.policies.ends import next_ended
 from simulators.policies.lifetime import copy_life
 from simulators.policies.store import in_use, pool_of, queue_of_tier
-from simulators.policies.structures import front, move_to_back, push_back, unlink
+from simulators.policies.structures import NOWHERE, front, move_to_back, push_back, unlink
 
 ABSENT, BUILDING, READY, EVICTING = (int(state) for state in EntryState)
 EVICTED, EXPIRED, NOT_READY, OTHER_REPLICA, INVALIDATED, FAILED = (int(loss) for loss in Loss)
@@ -60,8 +61,8 @@ def move_down(store, slot, request, now, move_ns, moved_in, counters):  # type: 
     while slot >= 0:
         private = slot < store.replicas * store.blocks
         tier = slots[slot].tier + 1
-        pools[pool_of(store, slot)].used -= 1
-        slots[slot].tier = -1
+        pools[pool_of(slots, slot, store.blocks, store.replicas, store.tiers)].used -= 1
+        slots[slot].tier = NOWHERE
         slots[slot].gone = EVICTED
         if not private or tier >= store.tiers + store.shared:
             counters[EVICTED] += 1
@@ -88,9 +89,24 @@ def move_down(store, slot, request, now, move_ns, moved_in, counters):  # type: 
         pools[pool].used += 1
         push_back(queues, queue, goal)
         if goal != slot:
-            copy_life(store, slot, goal)
+            copy_life(slots, store.ends, slot, goal)
         moved_in[tier] += 1
         slot = displaced
+
+
+@njit(cache=True)
+def purge_expired(store, now, counters):  # type: ignore[no-untyped-def]
+    """Lose every entry whose end lies before `now`; entries whose write failed go the same way."""
+    slots, queues, pools, ends = store.slots, store.queues, store.pools, store.ends
+    slot = next_ended(slots, ends, now)
+    while slot >= 0:
+        if slots[slot].queue >= 0:
+            unlink(queues, slot)
+        pools[pool_of(slots, slot, store.blocks, store.replicas, store.tiers)].used -= 1
+        slots[slot].tier = NOWHERE
+        slots[slot].gone = FAILED if slots[slot].doomed else EXPIRED
+        counters[slots[slot].gone] += 1
+        slot = next_ended(slots, ends, now)
 
 
 @njit(cache=True)

@@ -17,6 +17,7 @@ from simulators.kernels.places import (
     entry_state,
     locate,
     move_down,
+    purge_expired,
     unit_random,
 )
 from simulators.kernels.replay_plan import (
@@ -34,10 +35,10 @@ from simulators.kernels.replay_plan import (
 from simulators.kernels.replay_policies import evict, use
 from simulators.policies import ARC, PRIORITY
 from simulators.policies.arc import foresee_arc, trim_memory_arc
-from simulators.policies.lifetime import copy_life, create, purge_expired, use_again
+from simulators.policies.lifetime import copy_life, create, use_again
 from simulators.policies.priority import PINNED
-from simulators.policies.store import INSERTED, REWRITTEN, RISING, SERVED, detach, drop, pool_of
-from simulators.policies.structures import move_to_back
+from simulators.policies.store import INSERTED, REWRITTEN, SERVED, detach, drop, pool_of
+from simulators.policies.structures import NOWHERE, RISING, move_to_back
 
 
 @njit(cache=True)
@@ -64,7 +65,7 @@ def apply_event(store, plan, event, now, alive, out):  # type: ignore[no-untyped
         for i in range(plan.event_offsets[event], plan.event_offsets[event + 1]):
             for slot in range(plan.event_blocks[i], store.queues.ends, blocks):
                 if slots[slot].tier >= 0:
-                    out.reached[event, pool_of(store, slot)] += 1
+                    out.reached[event, pool_of(slots, slot, blocks, store.replicas, store.tiers)] += 1
                     out.counters[INVALIDATED] += 1
                     if entry_state(slots, slot, now) != READY:
                         out.counters[CANCELLED] += 1
@@ -231,15 +232,15 @@ def leave_lower_tiers(store, plan, now, used, events, count, reads, out):  # typ
             move_to_back(store.queues, copy)
             if read:
                 out.moved_out[slots[copy].tier] += 1
-                use_again(store, copy, now, plan.ttl_kind, plan.ttl_ns)
+                use_again(slots, store.ends, copy, now, plan.ttl_kind, plan.ttl_ns)
                 slots[slot].tier = RISING
-                copy_life(store, copy, slot)
+                copy_life(slots, store.ends, copy, slot)
 
 
 @njit(cache=True)
 def admit(store, plan, request, replica, found, start, ready, work, out):  # type: ignore[no-untyped-def]
     """Make room, then write and touch the request's entries leaf first, root last."""
-    slots, pools = store.slots, store.pools
+    slots, pools, ends = store.slots, store.pools, store.ends
     used, events, victims = work
     now, pool = plan.time_ns[request], replica * store.tiers
     first, last = plan.offsets[request], plan.offsets[request + 1]
@@ -268,7 +269,7 @@ def admit(store, plan, request, replica, found, start, ready, work, out):  # typ
     else:
         for i in range(given):
             slots[victims[i]].user = -1
-            slots[victims[i]].tier = -1
+            slots[victims[i]].tier = NOWHERE
             slots[victims[i]].gone = EVICTED
             if plan.policy == PRIORITY and slots[victims[i]].rank >= PINNED:
                 out.counters[PINS_BROKEN] += 1
@@ -278,9 +279,9 @@ def admit(store, plan, request, replica, found, start, ready, work, out):  # typ
         read = i >= count - reads
         if not plan.timeless:
             if not read:
-                create(store, used[i], now, ready, plan.doomed[request], plan.ttl_kind, plan.ttl_ns)
+                create(slots, ends, used[i], now, ready, plan.doomed[request], plan.ttl_kind, plan.ttl_ns)
             else:
-                use_again(store, used[i], now, plan.ttl_kind, plan.ttl_ns)
+                use_again(slots, ends, used[i], now, plan.ttl_kind, plan.ttl_ns)
                 if events[i] == INSERTED:
                     slots[used[i]].ready_ns = start
         if events[i] == INSERTED:

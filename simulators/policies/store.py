@@ -11,9 +11,10 @@ from numba import njit
 
 from analyzers.trace import Int64
 from simulators.policies import ARC, RANKED
+from simulators.policies.ends import NEVER, Ends, make_ends
 from simulators.policies.structures import (
-    HEAP_ENTRY,
     LINK,
+    NOWHERE,
     Heap,
     Queues,
     Records,
@@ -21,15 +22,6 @@ from simulators.policies.structures import (
     make_queues,
     unlink,
 )
-
-NEVER = np.iinfo(np.int64).max
-"""An expiry that does not come."""
-
-RISING = -2
-"""In `tier`: the entry has left a lower tier and is about to be in the fastest."""
-
-SPARE = 1024
-"""Heap entries beyond twice the slots: how rarely dead entries are swept out."""
 
 TAKEN = -2
 """In `user`: the entry was named to go."""
@@ -81,9 +73,7 @@ class Store(NamedTuple):
     pools: Records
     memory: Records
     heap: Heap
-    ends: Heap
-    ends_in_order: bool
-    """Whether ends of life are set in the order in which they come: then `ends` is a ring, not a heap."""
+    ends: Ends
     ghosts: Queues
     aside: Int64
 
@@ -103,11 +93,10 @@ def make_store(
     tiers = len(capacity)
     queues = replicas * (1 + tiers) + 1
     records = np.zeros(slots + queues, SLOT)
-    records["tier"], records["user"], records["rank"], records["expires_ns"] = -1, -1, -1, NEVER
+    records["tier"], records["user"], records["rank"], records["expires_ns"] = NOWHERE, -1, -1, NEVER
     pools = np.zeros(replicas * tiers + (shared is not None), POOL)
     pools["capacity"] = capacity * replicas + ([] if shared is None else [shared])
-    room = 2 * blocks + SPARE if policy in RANKED else 0
-    ends = 2 * slots + SPARE if expiring else 0
+    heap = make_heap(replicas, blocks if policy in RANKED else 0)
     ghosts = np.zeros(slots + 2 * replicas if policy == ARC else 2 * replicas, LINK)
     return Store(
         blocks=blocks,
@@ -118,11 +107,10 @@ def make_store(
         queues=make_queues(records, queues),
         pools=pools,
         memory=np.zeros(replicas, MEMORY),
-        heap=make_heap(replicas, room),
-        ends=Heap(np.zeros(ends, HEAP_ENTRY), np.zeros(2, np.int64), ends),
-        ends_in_order=ends_in_order,
+        heap=heap,
+        ends=make_ends(slots, needed=expiring, in_order=ends_in_order),
         ghosts=make_queues(ghosts, 2 * replicas),
-        aside=np.zeros(room + 1, np.int64),
+        aside=np.zeros(heap.room + 1, np.int64),
     )
 
 
@@ -141,11 +129,11 @@ def queue_of_tier(store, slot, tier):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def pool_of(store, slot):  # type: ignore[no-untyped-def]
+def pool_of(slots, slot, blocks, replicas, tiers):  # type: ignore[no-untyped-def]
     """The pool that holds the entry."""
-    if slot >= store.replicas * store.blocks:
-        return store.replicas * store.tiers
-    return (slot // store.blocks) * store.tiers + store.slots[slot].tier
+    if slot >= replicas * blocks:
+        return replicas * tiers
+    return (slot // blocks) * tiers + slots[slot].tier
 
 
 @njit(cache=True)
@@ -159,8 +147,8 @@ def detach(store, slot):  # type: ignore[no-untyped-def]
     """Take the entry out of its pool; where it goes next is the caller's to say."""
     if store.slots[slot].queue >= 0:
         unlink(store.queues, slot)
-    store.pools[pool_of(store, slot)].used -= 1
-    store.slots[slot].tier = -1
+    store.pools[pool_of(store.slots, slot, store.blocks, store.replicas, store.tiers)].used -= 1
+    store.slots[slot].tier = NOWHERE
 
 
 @njit(cache=True)

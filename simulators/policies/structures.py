@@ -12,6 +12,18 @@ from analyzers.trace import Int64
 
 Records = np.ndarray[Any, np.dtype[np.void]]
 
+NOWHERE, RISING = -1, -2
+"""In the field `tier` of a slot: its entry is nowhere; it has left a lower tier and is about to be in the fastest."""
+
+SPARE = 1024
+"""Room in a heap beyond twice the slots: how rarely dead entries are swept out."""
+
+
+def room_for(slots: int) -> int:
+    """Room of a heap that knows so many slots."""
+    return 2 * slots + SPARE
+
+
 LINK = np.dtype([("following", np.int32), ("previous", np.int32), ("queue", np.int32)], align=True)
 """A place in a queue; `queue` is -1 outside of any."""
 
@@ -85,8 +97,9 @@ class Heap(NamedTuple):
     room: int
 
 
-def make_heap(heaps: int, room: int) -> Heap:
-    """Empty heaps."""
+def make_heap(heaps: int, slots: int) -> Heap:
+    """Empty heaps for so many slots each; none of any size for no slots."""
+    room = room_for(slots) if slots else 0
     return Heap(np.zeros(heaps * room, HEAP_ENTRY), np.zeros(heaps, np.int64), room)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from analyzers.errors import UsageError
 from simulators.lifecycle import Loss
-from simulators.policies import POLICIES, store
+from simulators.policies import POLICIES, structures
 from simulators.policies.lifetime import Lifetime
 from simulators.policies.priority import PriorityRule
 from simulators.replay import ReplayResult, replay
@@ -134,7 +134,7 @@ def test_an_entry_is_read_at_the_very_end_of_its_lifetime() -> None:
 
 
 def test_many_requests_at_one_moment_do_not_lose_an_end_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "SPARE", 1)
+    monkeypatch.setattr(structures, "SPARE", 1)
     crowd = [[1, 2, 3, 4], [5, 6, 7, 8]] * 20
     trace = trace_from_tokens([*crowd, [1, 2, 9], [5, 6, 9]], times=[0] * 40 + [4, 6])
     result = replay(trace, ReplaySettings(1, 5, lifetime=Lifetime(5)))

@@ -12,7 +12,7 @@ from analyzers.errors import CannotEvaluateError, UsageError
 from simulators.blocks import cached_sequences
 from simulators.invalidation import Invalidation
 from simulators.lifecycle import Loss
-from simulators.policies import POLICIES, store
+from simulators.policies import POLICIES, structures
 from simulators.policies.lifetime import Lifetime
 from simulators.policies.priority import PriorityRule
 from simulators.replay import replay
@@ -36,7 +36,7 @@ seeds = st.integers(0, 2**32 - 1)
 def heaps_without_spare_room() -> Iterator[None]:
     """So that sweeping out dead entries happens in small logs too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "SPARE", 1)
+        patch.setattr(structures, "SPARE", 1)
         yield
 
 
