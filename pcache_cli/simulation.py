@@ -212,15 +212,16 @@ def simulate_replay(question: Question, words: ReplayWords, output: Output) -> i
 
 
 def replay_provider(question: Question, provider: str, what_if: list[str], output: Output) -> int:
-    """The log under the rules of its providers, beside what it logged."""
-    from pcache_cli.reports.simulate_provider import (
+    """The log under the rules of its providers, beside what it logged; with a what-if, beside the log as it is."""
+    from pcache_cli.reports.provider_replay import (
         figures_of_provider,
-        print_provider,
-        provider_summary,
+        print_replay,
         write_provider_requests,
     )
+    from simulators.price_files import load_price_book
     from simulators.providers.replay import replay
     from simulators.providers.rules import load_rule_book
+    from simulators.providers.summary import DEFINITIONS, replayed_requests, summarise_replay
     from simulators.providers.what_if import parse_what_if
 
     if question.block_sizes or question.capacity_asked or question.lifetimes:
@@ -230,21 +231,36 @@ def replay_provider(question: Question, provider: str, what_if: list[str], outpu
     for name, value in (("--plot", output.plot), ("--calibration", output.calibration)):
         if value is not None:
             raise UsageError(f"{name} does not go with --provider")
+    change = parse_what_if(what_if)
     trace, traced = question.read()
     requests = None if traced is None else traced.log.requests
+    rules, prices = load_rule_book(), load_price_book()
     named = None if provider == "auto" else provider
-    result = replay(trace, load_rule_book(), requests, named, parse_what_if(what_if))
-    summary = provider_summary(trace, result)
+    result = replay(trace, rules, requests, named, change)
+    summary = summarise_replay(trace, result, prices, requests)
+    baseline = None
+    if what_if:
+        baseline = summarise_replay(trace, replay(trace, rules, requests, named), prices, requests)
     if output.table is not None:
         write_provider_requests(output.table, trace, result)
         console.note(f"wrote {output.table}")
     figures = figures_of_provider(summary)
+    played = replayed_requests(trace, result)
     if output.json:
-        _print_json(output, figures, mode="provider", provider=summary, trace=trace.info)
+        _print_json(
+            output,
+            figures,
+            mode="provider",
+            provider=summary,
+            as_logged=baseline,
+            requests=played,
+            trace=trace.info,
+            definitions=DEFINITIONS,
+        )
     else:
-        print_provider(console.stdout_console(), summary)
+        print_replay(console.stdout_console(), summary, played, baseline)
         _print_comparison(output, figures)
-    return _gate(output, summary.read_ratio)
+    return _gate(output, summary.read_share)
 
 
 def _content(

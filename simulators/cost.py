@@ -67,15 +67,12 @@ class Bill:
     paid: Decimal
     paid_output: Decimal
     without_cache: Decimal
+    saving: Decimal
     read_saving: Decimal
     write_premium: Decimal
     possible: Decimal | None
     possible_read_tokens: int | None
     hit_rates: HitRates
-
-    @property
-    def saving(self) -> Decimal:
-        return self.without_cache - self.paid
 
 
 @dataclass(frozen=True)
@@ -292,6 +289,7 @@ def _bill(currency: str, tallies: Sequence[_Tally], with_possible: bool) -> Bill
         paid=paid,
         paid_output=output,
         without_cache=without,
+        saving=without - paid,
         read_saving=read_saving,
         write_premium=premium,
         possible=possible if with_possible else None,

@@ -35,7 +35,8 @@ class LifetimeCost:
 class PrefixLifetimes:
     """A shared stretch of prompt, the tokens [start, end), and what each lifetime makes of it.
 
-    `without` is its cost at the input price. `best_ttl_s` None: not caching it is cheapest. Money in `currency`.
+    `without` is its cost at the input price, `saving` what the best lifetime saves of it. `best_ttl_s` None: not
+    caching it is cheapest.
     """
 
     start: int
@@ -46,17 +47,9 @@ class PrefixLifetimes:
     median_gap_s: float
     without: Decimal
     options: tuple[LifetimeCost, ...]
+    best_ttl_s: int | None
+    saving: Decimal
     currency: str
-
-    @property
-    def best_ttl_s(self) -> int | None:
-        best = min(self.options, key=lambda option: option.cost)
-        return best.ttl_s if best.cost < self.without else None
-
-    @property
-    def saving(self) -> Decimal:
-        """What the best lifetime saves against not caching this prefix; 0 where none does."""
-        return max(self.without - min(option.cost for option in self.options), Decimal(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +64,9 @@ class LifetimeChoice:
     prefixes: int
     without: Decimal
     options: tuple[LifetimeCost, ...]
+    best_ttl_s: int | None
     best_each: Decimal
     top: tuple[PrefixLifetimes, ...]
-
-    @property
-    def best_ttl_s(self) -> int | None:
-        best = min(self.options, key=lambda option: option.cost)
-        return best.ttl_s if best.cost < self.without else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +108,7 @@ def lifetime_choices(
         uncached = (uses[0].written + uses[0].read) * float(rates.input or 0)
         best = np.where(costs.min(axis=0) < uncached, costs.argmin(axis=0), -1)
         order = np.lexsort((nodes, -(uncached - np.minimum(costs.min(axis=0), uncached))))
+        options = tuple(_option(rates, ttl, u) for ttl, u in zip(lifetimes, uses, strict=True))
         found.append(
             LifetimeChoice(
                 model=model,
@@ -126,7 +116,8 @@ def lifetime_choices(
                 charged_writes=bool(rates.written),
                 prefixes=len(nodes),
                 without=without,
-                options=tuple(_option(rates, ttl, u) for ttl, u in zip(lifetimes, uses, strict=True)),
+                options=options,
+                best_ttl_s=_best_ttl(options, without),
                 best_each=_best_each(rates, lifetimes, uses, best),
                 top=tuple(tree.prefix(int(nodes[i]), rates, lifetimes) for i in order[:top].tolist()),
             )
@@ -220,6 +211,8 @@ class _SharedPrefixes:
         gaps = self._touches.gap_s[begin + 1 : begin + count]
         one = np.array([node], np.int64)
         tree = self._trace.tree
+        options = tuple(_option(rates, ttl, self.uses(one, ttl)) for ttl in lifetimes)
+        without = rates.cost(Tokens(count * int(self._tokens[node]))).total
         return PrefixLifetimes(
             start=int(tree.depth_start[node]),
             end=int(tree.depth_end[node]),
@@ -227,8 +220,10 @@ class _SharedPrefixes:
             first_row=int(self.first_row[node]),
             longest_gap_s=float(gaps.max()),
             median_gap_s=float(np.median(gaps)),
-            without=rates.cost(Tokens(count * int(self._tokens[node]))).total,
-            options=tuple(_option(rates, ttl, self.uses(one, ttl)) for ttl in lifetimes),
+            without=without,
+            options=options,
+            best_ttl_s=_best_ttl(options, without),
+            saving=max(without - min(option.cost for option in options), Decimal(0)),
             currency=rates.currency,
         )
 
@@ -241,6 +236,11 @@ def _option(rates: Rates, ttl: int, uses: _Uses) -> LifetimeCost:
     written, read = int(uses.written.sum()), int(uses.read.sum())
     cost = (written * _write_rate(rates, ttl) + read * (rates.read or 0)) / MILLION
     return LifetimeCost(ttl, int(uses.writes.sum()), int(uses.reads.sum()), written, read, cost)
+
+
+def _best_ttl(options: Sequence[LifetimeCost], without: Decimal) -> int | None:
+    best = min(options, key=lambda option: option.cost)
+    return best.ttl_s if best.cost < without else None
 
 
 def _best_each(

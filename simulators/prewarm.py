@@ -36,7 +36,8 @@ class Burst:
 class KeepWarm:
     """A prefix that expired and was written again, and what reading it in between would have cost instead.
 
-    `rewrites` are those within the gap for which keeping pays; `pings` the reads that avoid them.
+    `rewrites` are those within the gap for which keeping pays, `pings` the reads that avoid them; it pays for gaps up
+    to `worth_up_to_s`, None: for all.
     """
 
     first_row: int
@@ -46,12 +47,9 @@ class KeepWarm:
     pings: int
     rewrite_cost: Decimal
     ping_cost: Decimal
-    worth_up_to_s: float
+    saving: Decimal
+    worth_up_to_s: float | None
     currency: str
-
-    @property
-    def saving(self) -> Decimal:
-        return self.rewrite_cost - self.ping_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ def prewarming(
         gaps = touches.gap_s[begin + 1 : begin + len(members)]
         found = _kept(gaps, ttl, write, read)
         if found.rewrites:
-            worth = float(ttl * (1 + (write - read) // read)) if read else float("inf")
+            worth = float(ttl * (1 + (write - read) // read)) if read else None
             rewritten, pinged = found.rewrites * (write - read), found.pings * read
             keep.append(
                 KeepWarm(
@@ -108,6 +106,7 @@ def prewarming(
                     found.pings,
                     rewritten,
                     pinged,
+                    rewritten - pinged,
                     worth,
                     rates.currency,
                 )

@@ -78,10 +78,7 @@ class EffectiveSaving:
     replicas: float | None
     typical_tokens: int
     break_even_gap_s: float | None
-
-    @property
-    def effective(self) -> Decimal:
-        return self.saving - self.storage - self.restore - self.capacity
+    effective: Decimal
 
 
 def effective_saving(
@@ -111,20 +108,23 @@ def effective_saving(
     known = times[times != NO_TIME]
     length_s = float(known.max() - known.min()) / 1e9
     typical = int(np.median(hits[hits > 0])) if (hits > 0).any() else 0
+    saving, restore = _decimal(saved) * per_second, _decimal(restored) * per_second
+    storage = Decimal(0) if on_device else fleet.tier_usd_per_gb_hour * _decimal(gb_hours)
     return EffectiveSaving(
         basis="measured by pcache probe" if isinstance(model, Calibration) else "assumed, as stated",
         hit_tokens=int(hits.sum()),
         hit_share=float(hits.sum() / max(int(prompt.sum()), 1)),
         prefill_saved_s=saved,
         restore_s=restored,
-        saving=_decimal(saved) * per_second,
-        storage=Decimal(0) if on_device else fleet.tier_usd_per_gb_hour * _decimal(gb_hours),
-        restore=_decimal(restored) * per_second,
+        saving=saving,
+        storage=storage,
+        restore=restore,
         capacity=capacity,
         gb_hours=gb_hours,
         replicas=saved / length_s if length_s > 0 else None,
         typical_tokens=typical,
         break_even_gap_s=_hold_gap(typical, clock, fleet),
+        effective=saving - storage - restore - capacity,
     )
 
 

@@ -131,7 +131,6 @@ def _self_hosted(source: LogSource, hosting: "object", json: bool) -> int:
             document(
                 "cost",
                 self_hosted=result,
-                effective=result.effective,
                 fleet=fleet,
                 trace=trace.info,
                 definitions=DEFINITIONS,

@@ -355,7 +355,7 @@ def _print_prewarming(console: "Console", warm: Prewarming, trace: "Trace") -> N
                 count(keep.rewrites),
                 count(keep.pings),
                 money(keep.saving, keep.currency),
-                duration(keep.worth_up_to_s),
+                "all" if keep.worth_up_to_s is None else duration(keep.worth_up_to_s),
             )
         console.print()
         console.print(table)

@@ -1,6 +1,7 @@
-"""`pcache simulate --provider` for people: the simulated figures beside the logged ones. No arithmetic here."""
+"""`pcache simulate --provider`: the simulated figures beside the logged ones, for people and for files."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcache_cli.console import plain
@@ -11,6 +12,10 @@ from simulators.providers.summary import ReplayedRequest, ReplaySummary
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from analyzers.trace import Trace
+    from pcache_cli.reports.figures import Figures
+    from simulators.providers.replay import Replay
 
 _ROWS = 40
 
@@ -155,3 +160,32 @@ def _sources(summary: ReplaySummary) -> object:
         sources = dict.fromkeys(f"{s.title} ({s.date}, {s.confidence})" for s in used.cited.values())
         table.add_row(used.provider, plain(used.model), used.as_of, "; ".join(map(plain, sources)))
     return table
+
+
+def figures_of_provider(summary: ReplaySummary) -> "Figures":
+    """What two replays are compared by."""
+    return {
+        "requests": summary.covered,
+        "prompt_tokens": summary.prompt_tokens,
+        "read_ratio": summary.read_share,
+        "read_tokens": summary.read_tokens,
+        "written_tokens": sum(summary.written_tokens.values()),
+    }
+
+
+def write_provider_requests(path: Path, trace: "Trace", result: "Replay") -> None:
+    """One row a request: request_id, prompt_tokens, hit_tokens, written_tokens, why, verdict."""
+    import pyarrow as pa
+
+    from pcache_cli.reports.request_table import write_table
+
+    unknown = result.read < 0
+    columns = {
+        "request_id": pa.array(trace.requests.request_id),
+        "prompt_tokens": pa.array(result.prompt, mask=unknown),
+        "hit_tokens": pa.array(result.read, mask=unknown),
+        "written_tokens": pa.array(result.written_total, mask=unknown),
+        "why": pa.array([None if w is None else str(w) for w in result.why], pa.string()),
+        "verdict": pa.array([str(v) for v in result.verdicts], pa.string()),
+    }
+    write_table(path, pa.table(columns))

@@ -61,10 +61,12 @@ class ReplaySummary:
     covered: int
     prompt_tokens: int
     read_tokens: int
+    read_share: float | None
     written_tokens: Mapping[int, int]
     uncached_tokens: int
     logged_prompt_tokens: int
     logged_read_tokens: int
+    logged_read_share: float | None
     why: Mapping[str, int]
     verdicts: Mapping[str, int]
     agreement: Agreement
@@ -72,14 +74,6 @@ class ReplaySummary:
     unpriced: int
     rules: list[RulesUsed]
     notes: list[str]
-
-    @property
-    def read_share(self) -> float | None:
-        return self.read_tokens / self.prompt_tokens if self.prompt_tokens else None
-
-    @property
-    def logged_read_share(self) -> float | None:
-        return self.logged_read_tokens / self.logged_prompt_tokens if self.logged_prompt_tokens else None
 
 
 def replayed_requests(trace: Trace, result: Replay) -> list[ReplayedRequest]:
@@ -115,15 +109,19 @@ def summarise_replay(
     stated = covered & (reads >= 0) & (trace.requests.usage_prompt >= 0)
     rows = _priced(trace, result, book, requests)
     report = cost_report(trace, rows, None, ())
+    prompt, read = int(result.prompt[covered].sum()), int(result.read[covered].sum())
+    logged_prompt, logged_read = int(trace.requests.usage_prompt[stated].sum()), int(reads[stated].sum())
     return ReplaySummary(
         requests=len(trace),
         covered=int(covered.sum()),
-        prompt_tokens=int(result.prompt[covered].sum()),
-        read_tokens=int(result.read[covered].sum()),
+        prompt_tokens=prompt,
+        read_tokens=read,
+        read_share=read / prompt if prompt else None,
         written_tokens={ttl: int(tokens.sum()) for ttl, tokens in result.written.items()},
         uncached_tokens=int(result.uncached[covered].sum()),
-        logged_prompt_tokens=int(trace.requests.usage_prompt[stated].sum()),
-        logged_read_tokens=int(reads[stated].sum()),
+        logged_prompt_tokens=logged_prompt,
+        logged_read_tokens=logged_read,
+        logged_read_share=logged_read / logged_prompt if logged_prompt else None,
         why=dict(Counter(why.value for why in result.why if why is not None).most_common()),
         verdicts=dict(Counter(verdict.value for verdict in result.verdicts).most_common()),
         agreement=result.agreement,
