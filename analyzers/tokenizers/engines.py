@@ -8,6 +8,7 @@ All three give the same ids. gigatoken holds the interpreter lock while it loads
 import base64
 import ctypes
 import itertools
+import os
 import re
 import sys
 import tempfile
@@ -25,7 +26,8 @@ from analyzers.tokenizers.vocabularies import Vocabulary
 UInt32 = npt.NDArray[np.uint32]
 Int64 = npt.NDArray[np.int64]
 
-_BATCH_BYTES = 2_000_000
+_BATCH_BYTES = 1_000_000 * min(16, max(2, os.cpu_count() or 1))
+"""Text handed to the engine at once: enough for every core, little enough for the memory it is returned in."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
