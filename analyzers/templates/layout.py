@@ -21,6 +21,7 @@ _INCLUDE = re.compile(r"\{%-?\+?\s*include\s+[\"']([^\"']+)|\{\{~?>\s*([\w./-]+)
 _TAG_LINE = re.compile(r"\s*<(/?)([A-Za-z][\w-]*)[^<>]*>\s*$")
 _ANNOUNCES = re.compile(r":\s*$|^\s*#{1,6}\s")
 _DEFINITIONS = -1
+_LONGEST_ENDING = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Layout:
 def layout_of(prompt: Prompt, text: str, scopes: Mapping[str, Scope]) -> Layout:
     """The layout of a prompt whose template is the whole file `text`."""
     pieces = [_piece(prompt, first, last, source, scopes) for first, last, source in _cut(text)]
-    pieces = _with_headings(pieces)
+    pieces = _with_ending(_with_headings(pieces))
     return Layout(
         prompt.path, prompt.name, tuple(pieces), tuple(sorted(pieces, key=lambda piece: piece.rank))
     )
@@ -158,3 +159,21 @@ def _with_headings(pieces: list[Piece]) -> list[Piece]:
                 continue
         result.append(piece)
     return result
+
+
+def _with_ending(pieces: list[Piece]) -> list[Piece]:
+    """A short fixed ending (`Answer:`) stays behind what it answers."""
+    if len(pieces) < 2 or pieces[-1].rank > 0 or pieces[-2].rank <= 0:
+        return pieces
+    last, before = pieces[-1], pieces[-2]
+    if len(last.source.strip()) > _LONGEST_ENDING:
+        return pieces
+    both = Piece(
+        before.first_line,
+        last.last_line,
+        before.source + last.source,
+        before.label,
+        before.scope,
+        before.rank,
+    )
+    return [*pieces[:-2], both]

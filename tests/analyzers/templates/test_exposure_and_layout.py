@@ -85,6 +85,14 @@ def test_a_tag_moves_with_its_closing_tag() -> None:
     assert found.rewritten() == "Be kind.\n<context>\n{{ docs }}\n</context>\n"
 
 
+def test_a_short_ending_stays_behind_what_it_answers() -> None:
+    found = layout("{{ question }}\nBe kind, and be brief in all you say.\nQuestion: {{ question }}\nAnswer:")
+    assert (
+        found.rewritten()
+        == "Be kind, and be brief in all you say.\n{{ question }}\nQuestion: {{ question }}\nAnswer:"
+    )
+
+
 def test_definitions_stay_at_the_top() -> None:
     found = layout("{{ now() }}\n{% set name = user.name %}\nI am {{ name }}.\nBe kind.\n")
     assert found.rewritten().startswith("{% set name = user.name %}\nBe kind.\n")
