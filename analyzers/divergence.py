@@ -100,6 +100,8 @@ class Difference:
     first_index: int | None = None
     names: tuple[str, ...] = ()
     """Names of the tools concerned."""
+    section: str = ""
+    """tools, schema, system, or the role of the message."""
     note: str = ""
     """What changed in a few words that hold no prompt text (`image -> text`, `1 character removed: U+000A`)."""
 
@@ -137,6 +139,7 @@ class Slot:
     app: str
     change: Change
     kind: ValueKind | None
+    section: str
     path: str
     anchor: str
     divergences: tuple[Divergence, ...]
