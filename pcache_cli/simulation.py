@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_SIZES = (1, 16, 128)
 _DEFAULT_SIZE = 16
+_WORKING = "simulating (the first time on a machine, kernels are compiled)"
 
 
 @dataclass(frozen=True)
@@ -140,19 +141,21 @@ def simulate_grid(question: Question, output: Output) -> int:
         content, by_field = _content(question, trace, traced)
         size = question.one_block_size() or _default_size(trace)
         blocks, ttl = question.one_capacity(size, kv.per_token), question.one_lifetime()
-        run = run_lru(trace, size, blocks, ttl, content, ignore_outputs=question.ignore_outputs)
+        with console.progress(_WORKING):
+            run = run_lru(trace, size, blocks, ttl, content, ignore_outputs=question.ignore_outputs)
         return _give_run(trace, run, kv, by_field, output)
     if output.calibration is not None:
         raise UsageError("--calibration needs one configuration: give one --block-size and one --capacity")
     sizes = question.block_sizes or ((trace.info.unit,) if trace.info.unit > 1 else _DEFAULT_SIZES)
-    sweep = run_sweep(
-        trace,
-        sizes,
-        question.capacities,
-        question.lifetimes,
-        kv.per_token,
-        ignore_outputs=question.ignore_outputs,
-    )
+    with console.progress(_WORKING):
+        sweep = run_sweep(
+            trace,
+            sizes,
+            question.capacities,
+            question.lifetimes,
+            kv.per_token,
+            ignore_outputs=question.ignore_outputs,
+        )
     _note_blocks(trace, sizes)
     if output.table is not None:
         write_grid(output.table, sweep, kv.per_token)
@@ -187,7 +190,8 @@ def simulate_engine(
     trace, traced = question.read()
     question.check_prompts(trace)
     content, by_field = _content(question, trace, traced)
-    run = run_engine(trace, engine, options, content, ignore_outputs=question.ignore_outputs)
+    with console.progress(_WORKING):
+        run = run_engine(trace, engine, options, content, ignore_outputs=question.ignore_outputs)
     return _give_run(trace, replace(run, notes=(*notes, *run.notes)), kv, by_field, output)
 
 
@@ -208,7 +212,9 @@ def simulate_replay(question: Question, words: ReplayWords, output: Output) -> i
         kv.per_token,
         question.ignore_outputs,
     )
-    return _give_run(trace, run_policy(trace, settings, content), kv, by_field, output)
+    with console.progress(_WORKING):
+        run = run_policy(trace, settings, content)
+    return _give_run(trace, run, kv, by_field, output)
 
 
 def replay_provider(question: Question, provider: str, what_if: list[str], output: Output) -> int:

@@ -77,16 +77,16 @@ def _sweep_verdict(sweep: "Sweep", kv: KvSize) -> str:
             f"No cache can hit anything: of {count(sweep.requests)} requests none begins like an earlier one."
         )
     knee = kv.size(best.knee_blocks * best.block_size)
+    room = f"{knee} tokens of room reach 99 % of that"
+    if best.knee_blocks == best.least_blocks:
+        room = f"the room that the largest request takes while it runs, {knee} tokens, reaches 99 % of that"
     return (
-        f"A cache without bounds reads {ceiling} of the prompt tokens (blocks of {best.block_size}); "
-        f"{knee} tokens of room reach 99 % of that."
+        f"A cache without bounds reads {ceiling} of the prompt tokens (blocks of {best.block_size}); {room}."
     )
 
 
 def _sizes_table(sweep: "Sweep", kv: KvSize) -> "Table":
-    table = _table(
-        "Block sizes", "block", "unbounded", "knee: tokens for 99 %", "flat from", "p50", "p90", "p99"
-    )
+    table = _table("Block sizes", "block", "unbounded", "knee (99 %)", "flat from", "p50", "p90", "p99")
     for s in sweep.sizes:
         at = [kv.size(s.stack_distance_blocks[p] * s.block_size) for p in (0.5, 0.9, 0.99)]
         table.add_row(
