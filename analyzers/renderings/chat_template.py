@@ -210,7 +210,7 @@ def _with_plain_content(message: Message) -> Message:
     content = message.get("content")
     if not isinstance(content, list):
         return message
-    texts = [block if isinstance(block, str) else block.get("text") for block in content]
+    texts = [block.get("text") if isinstance(block, dict) else block for block in content]
     return {**message, "content": "\n".join(text for text in texts if isinstance(text, str))}
 
 
