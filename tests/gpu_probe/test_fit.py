@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers.errors import CannotEvaluateError
-from gpu_probe.fit import fit_copies, fit_prefill, non_negative_least_squares
+from gpu_probe.fit import fit_copies, fit_prefill, non_negative_least_squares, relative_weighted
 from gpu_probe.prefill import plan_cells
 from simulators.calibration import CopyCell, Geometry, PrefillCell
 from simulators.latency import features
@@ -100,6 +100,11 @@ def test_non_negative_least_squares_is_as_good_as_projected_descent(seed, rows, 
         slow = np.maximum(slow - step * table.T @ (table @ slow - target), 0)
     assert np.all(found >= 0)
     assert np.sum((table @ found - target) ** 2) <= np.sum((table @ slow - target) ** 2) + 1e-6
+
+
+def test_short_cells_count_as_much_as_long_ones():
+    # One constant for 1 s and 10 s: Σ(c/y − 1)² is least at (Σ 1/y) ÷ (Σ 1/y²), not at the mean 5.5.
+    assert relative_weighted(np.ones((2, 1)), np.array([1.0, 10.0])) == pytest.approx([1.1 / 1.01])
 
 
 def copies(cost) -> list[CopyCell]:
