@@ -147,6 +147,7 @@ class ChatTemplate:
             ValueError,
             AttributeError,
             ArithmeticError,
+            RecursionError,
         ) as error:
             self._note(f"the template refused and the provider's order stands in: {error}")
             return None

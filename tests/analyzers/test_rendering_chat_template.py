@@ -317,6 +317,7 @@ def test_a_template_that_refuses_gives_way_to_the_providers_order(tokenizer_fold
         "{{ cycler.__init__.__globals__.os.system('true') }}",
         "{% for i in range(10000000) %}x{% endfor %}",
         "{{ raise_exception.__globals__['json'] }}",
+        "{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}",
     ],
 )
 def test_a_template_cannot_leave_the_sandbox(tokenizer_folder: Path, source: str) -> None:
