@@ -15,7 +15,7 @@ from analyzers.linting.changed import changed_lines, only_changed
 from analyzers.linting.discovery import find_files
 from analyzers.linting.fixes import Rewrite, rewrites, with_moves, write
 from analyzers.linting.lock import check_lock, prefixes, write_lock
-from analyzers.linting.run import STANDARD_INPUT, LintRun, lint, read_all
+from analyzers.linting.run import STANDARD_INPUT, LintRun, drop_settled_layouts, lint, read_all
 from analyzers.rules.checking import Checks, ModelLimits
 from analyzers.rules.registry import all_rules, select_rules
 from analyzers.templates.front_ends import Readers
@@ -79,6 +79,7 @@ def run_lint(options: LintOptions) -> int:
     evidence = _evidence(options, sources)
     run = _checked(options, settings, sources, checks, readers, evidence)
     run.findings = [finding for finding in run.findings if finding.level.rank <= lowest.rank]
+    drop_settled_layouts(run)
     report(run, options, failing)
     if run.problems:
         return 2

@@ -63,11 +63,23 @@ def movable(source: Source) -> Prompt | None:
     return only if only is not None and only.movable else None
 
 
+def drop_settled_layouts(run: LintRun) -> None:
+    """Keep the suggested layouts of prompts that one of the remaining findings concerns."""
+    concerned = {finding.location.path for finding in run.findings}
+    kept = {source.path for source in run.sources if _is_concerned(source, concerned)}
+    run.layouts = [layout for layout in run.layouts if layout.path in kept]
+
+
 def _layouts(sources: Sequence[Source], findings: list[Finding], checks: Checks) -> Iterable[Layout]:
     concerned = {finding.location.path for finding in findings}
     for source in sources:
         prompt = movable(source)
-        if prompt is not None and concerned & {source.path, *(part.span.path for part in prompt.parts)}:
+        if prompt is not None and _is_concerned(source, concerned):
             layout = layout_of(prompt, source.text, checks.scopes_for(source))
             if layout.differs:
                 yield layout
+
+
+def _is_concerned(source: Source, paths: set[str | None]) -> bool:
+    own = {part.span.path for prompt in source.prompts for part in prompt.parts}
+    return bool(paths & {source.path, *own})

@@ -21,7 +21,7 @@ _INCLUDE = re.compile(r"\{%-?\+?\s*include\s+[\"']([^\"']+)|\{\{~?>\s*([\w./-]+)
 _TAG_LINE = re.compile(r"\s*<(/?)([A-Za-z][\w-]*)[^<>]*>\s*$")
 _ANNOUNCES = re.compile(r":\s*$|^\s*#{1,6}\s")
 _DEFINITIONS = -1
-_LONGEST_ENDING = 24
+_ENDING = re.compile(r"[^\n]{0,40}:|<[^<>\n]{1,40}>|```")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def _with_ending(pieces: list[Piece]) -> list[Piece]:
     if len(pieces) < 2 or pieces[-1].rank > 0 or pieces[-2].rank <= 0:
         return pieces
     last, before = pieces[-1], pieces[-2]
-    if len(last.source.strip()) > _LONGEST_ENDING:
+    if _ENDING.fullmatch(last.source.strip()) is None:
         return pieces
     both = Piece(
         before.first_line,
