@@ -1,13 +1,14 @@
 """`pcache simulate --provider`: the simulated figures beside the logged ones, for people and for files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcache_cli.console import plain
 from pcache_cli.reports.money import lifetime, money, share
 from pcache_cli.reports.numbers import count, percent
-from simulators.providers.replay import Agreement, Verdict
+from simulators.cost import Bill
+from simulators.providers.replay import MEANINGS, Agreement, Verdict
 from simulators.providers.summary import ReplayedRequest, ReplaySummary
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from simulators.providers.replay import Replay
 
 _ROWS = 40
+_NAME = 28
 
 
 def verdict(summary: ReplaySummary, baseline: ReplaySummary | None = None) -> str:
@@ -49,7 +51,8 @@ def agreement_sentence(agreement: Agreement) -> str:
         )
     if not parts:
         return "The log determines no read to compare with."
-    return f"{' and '.join(parts)}."
+    left_out = f" ({agreement.warm} more read what was cached before the log began)" if agreement.warm else ""
+    return f"{' and '.join(parts)}{left_out}."
 
 
 def print_replay(
@@ -71,6 +74,8 @@ def print_replay(
     if shown and baseline is None:
         console.print()
         console.print(_requests(shown, len(requests)))
+        for verdict_ in dict.fromkeys(request.verdict for request in shown):
+            console.print(f"{verdict_.value}: {MEANINGS[verdict_]}.", style="dim")
     console.print()
     console.print(_sources(summary))
 
@@ -85,46 +90,43 @@ def _table(title: str, *columns: str, left: int = 1) -> Any:
 
 
 def _totals(summary: ReplaySummary, baseline: ReplaySummary | None) -> object:
-    columns = ["", "simulated", "logged"] if baseline is None else ["", "with the change", "as it is"]
-    table = _table("Tokens and money", *columns)
-    other = baseline
-    table.add_row(
-        "requests", count(summary.covered), count(summary.requests if other is None else other.covered)
-    )
-    table.add_row(
-        "prompt tokens",
-        count(summary.prompt_tokens),
-        count(summary.logged_prompt_tokens if other is None else other.prompt_tokens),
-    )
-    table.add_row(
-        "  read",
-        count(summary.read_tokens),
-        count(summary.logged_read_tokens if other is None else other.read_tokens),
-    )
-    lifetimes = sorted({*summary.written_tokens, *(other.written_tokens if other else {})})
-    for ttl in lifetimes:
-        table.add_row(
-            f"  written for {lifetime(ttl)}",
-            count(summary.written_tokens.get(ttl, 0)),
-            count(other.written_tokens.get(ttl, 0)) if other else "",
-        )
-    table.add_row("  uncached", count(summary.uncached_tokens), count(other.uncached_tokens) if other else "")
-    table.add_row(
-        "read share",
-        percent(summary.read_share),
-        percent(summary.logged_read_share if other is None else other.read_share),
-    )
-    for currency, bill in summary.bills.items():
-        theirs = other.bills.get(currency) if other else None
-        table.add_row("cost", money(bill.paid, currency), money(theirs.paid, currency) if theirs else "")
-        table.add_row(
-            "  saved by the cache",
-            share(bill.saving, bill.without_cache),
-            share(theirs.saving, theirs.without_cache) if theirs else "",
-        )
+    if baseline is not None:
+        return _change(summary, baseline)
+    table = _table("Tokens and money", "", "simulated", "logged")
+    table.add_row("requests", count(summary.covered), count(summary.requests))
+    table.add_row("prompt tokens", count(summary.prompt_tokens), count(summary.logged_prompt_tokens))
+    table.add_row("  read", count(summary.read_tokens), count(summary.logged_read_tokens))
+    for place, (ttl, tokens) in enumerate(summary.written_tokens.items()):
+        logged = count(summary.logged_written_tokens) if place == 0 else ""
+        table.add_row(f"  written for {lifetime(ttl)}", count(tokens), logged)
+    table.add_row("  uncached", count(summary.uncached_tokens), "")
+    table.add_row("read share", percent(summary.read_share), percent(summary.logged_read_share))
+    _add_bills(table, summary.bills, summary.logged_bills)
     if summary.unpriced:
         table.add_row("without a known price", count(summary.unpriced), "")
     return table
+
+
+def _change(summary: ReplaySummary, baseline: ReplaySummary) -> object:
+    table = _table("Tokens and money", "", "with the change", "as it is")
+    table.add_row("requests", count(summary.covered), count(baseline.covered))
+    table.add_row("prompt tokens", count(summary.prompt_tokens), count(baseline.prompt_tokens))
+    table.add_row("  read", count(summary.read_tokens), count(baseline.read_tokens))
+    for ttl in sorted({*summary.written_tokens, *baseline.written_tokens}):
+        written, before = summary.written_tokens.get(ttl, 0), baseline.written_tokens.get(ttl, 0)
+        table.add_row(f"  written for {lifetime(ttl)}", count(written), count(before))
+    table.add_row("  uncached", count(summary.uncached_tokens), count(baseline.uncached_tokens))
+    table.add_row("read share", percent(summary.read_share), percent(baseline.read_share))
+    _add_bills(table, summary.bills, baseline.bills)
+    return table
+
+
+def _add_bills(table: Any, bills: Mapping[str, Bill], others: Mapping[str, Bill]) -> None:
+    for currency, bill in bills.items():
+        other = others.get(currency)
+        table.add_row("cost", money(bill.paid, currency), money(other.paid, currency) if other else "")
+        saved = share(other.saving, other.without_cache) if other else ""
+        table.add_row("  saved by the cache", share(bill.saving, bill.without_cache), saved)
 
 
 def _reasons(summary: ReplaySummary) -> object:
@@ -142,7 +144,7 @@ def _requests(requests: Sequence[ReplayedRequest], total: int) -> object:
     for request in requests:
         mark = "" if request.exact else "~"
         table.add_row(
-            plain(request.request_id),
+            plain(_short(request.request_id)),
             count(request.prompt_tokens),
             f"{mark}{count(request.read)}",
             count(request.logged_read),
@@ -152,6 +154,11 @@ def _requests(requests: Sequence[ReplayedRequest], total: int) -> object:
             request.verdict.value,
         )
     return table
+
+
+def _short(name: str) -> str:
+    """The end of a long name, where it differs from others."""
+    return name if len(name) <= _NAME else f"…{name[-_NAME + 1 :]}"
 
 
 def _sources(summary: ReplaySummary) -> object:

@@ -67,6 +67,7 @@ class Prompt:
     group: Key
     scale: float
     follows_log: bool
+    has_time: bool
     logged_prompt: int | None
     logged_read: int | None
     logged_written: int | None
@@ -120,7 +121,8 @@ class PromptMaker:
         """The prompt of this row. Call it for the rows in order: rows without a time follow the one before."""
         table = self._trace.requests
         start = int(table.time_ns[row])
-        if start == NO_TIME:
+        timed = start != NO_TIME
+        if not timed:
             self.rows_without_time += 1
             start = self._clock
         self._clock = max(self._clock, start)
@@ -154,6 +156,7 @@ class PromptMaker:
             group=_group(table.model.of(row), request, rules),
             scale=logged[0] / tokens if logged[0] and tokens else 1.0,
             follows_log=[m.depth for m in played] == [m.depth for m in logged_markers],
+            has_time=timed,
             logged_prompt=logged[0],
             logged_read=logged[1],
             logged_written=logged[2],

@@ -36,12 +36,25 @@ class Verdict(StrEnum):
     """The simulated read tokens beside the logged ones."""
 
     AGREES = "agrees"
-    WITHIN_ERROR = "differs by no more than the counted lengths may be off"
-    WARM = "read more than the log explains: cached before it began or by requests outside it"
-    PROVIDER_SIDE = "the provider read less than its rules allow"
-    NOT_LOGGED = "the log does not say"
-    NO_PROMPT = "the log holds no prompt"
-    NO_RULES = "no rules for this provider and model"
+    UNDECIDED = "undecided"
+    WARM = "read more"
+    PROVIDER_SIDE = "provider side"
+    NOT_LOGGED = "not logged"
+    NO_PROMPT = "no prompt"
+    NO_RULES = "no rules"
+
+
+MEANINGS = {
+    Verdict.AGREES: "the same to the token, or within 2 % of the prompt where lengths are estimated",
+    Verdict.UNDECIDED: "differs by no more than the counted lengths may be off, or the log has no times, or the "
+    "provider's matching rule is not verified",
+    Verdict.WARM: "read more than the log explains: cached before it began, by requests outside it, or by server "
+    "tools within a request",
+    Verdict.PROVIDER_SIDE: "the provider read less than its rules allow: evicted, or served by another machine",
+    Verdict.NOT_LOGGED: "the log does not say what was read",
+    Verdict.NO_PROMPT: "the log holds no prompt for it",
+    Verdict.NO_RULES: "no rules are known for its provider and model",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +188,7 @@ def _agreement(result: Replay) -> Agreement:
     judged = [
         (verdict is Verdict.AGREES, bool(exact))
         for verdict, exact in zip(result.verdicts, result.exact, strict=True)
-        if verdict in (Verdict.AGREES, Verdict.WITHIN_ERROR, Verdict.PROVIDER_SIDE)
+        if verdict in (Verdict.AGREES, Verdict.UNDECIDED, Verdict.PROVIDER_SIDE)
     ]
     counts = result.counts()
     return Agreement(
@@ -234,8 +247,12 @@ def _verdict(result: _Result) -> Verdict:
     if abs(difference) <= slack:
         return Verdict.AGREES
     if abs(difference) <= error:
-        return Verdict.WITHIN_ERROR
-    return Verdict.WARM if difference > 0 else Verdict.PROVIDER_SIDE
+        return Verdict.UNDECIDED
+    if difference > 0:
+        return Verdict.WARM
+    # Without times expiry cannot be ruled out, and an unverified rule proves nothing against a provider.
+    proven = prompt.has_time and rules.cited["matching"].confidence != "D"
+    return Verdict.PROVIDER_SIDE if proven else Verdict.UNDECIDED
 
 
 def _notes(trace: Trace, maker: PromptMaker) -> list[str]:

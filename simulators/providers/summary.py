@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 from analyzers.request import Request
 from analyzers.trace import MISSING, NO_TIME, Trace
-from simulators.cost import Bill, PricedRow, cost_report
+from simulators.cost import Bill, PricedRow, cost_report, priced_rows
 from simulators.logged_usage import logged_reads
 from simulators.prices import Call, PriceBook, Tokens, UnknownPriceError
-from simulators.providers.replay import Agreement, Replay, Verdict
+from simulators.providers.replay import MEANINGS, Agreement, Replay, Verdict
 from simulators.providers.rules import Source
 
 DEFINITIONS = {
@@ -18,8 +18,7 @@ DEFINITIONS = {
     "determined": "requests whose figure the log itself fixes to the token: earlier read + earlier write, or a "
     "tokenizer that counts as the provider does",
     "estimated": "requests whose figure rests on tokens counted here and scaled to the logged prompt",
-    "warm": "requests that read more than the log explains, left out of the agreement as cold starts",
-    "provider_side": "requests that read less than the rules allow, by more than the counted lengths may be off",
+    **{verdict.value: meaning for verdict, meaning in MEANINGS.items()},
 }
 
 
@@ -54,7 +53,7 @@ class ReplaySummary:
     """Totals over the requests that rules cover; `logged_*` over those of them whose log says.
 
     `why` counts requests by the reason that they read no more. `bills` prices the simulated tokens by currency
-    (output as logged), `unpriced` counts requests without a price.
+    (output as logged), `logged_bills` those the log states, `unpriced` counts requests without a price.
     """
 
     requests: int
@@ -67,10 +66,12 @@ class ReplaySummary:
     logged_prompt_tokens: int
     logged_read_tokens: int
     logged_read_share: float | None
+    logged_written_tokens: int
     why: Mapping[str, int]
     verdicts: Mapping[str, int]
     agreement: Agreement
     bills: Mapping[str, Bill]
+    logged_bills: Mapping[str, Bill]
     unpriced: int
     rules: list[RulesUsed]
     notes: list[str]
@@ -121,11 +122,13 @@ def summarise_replay(
         uncached_tokens=int(result.uncached[covered].sum()),
         logged_prompt_tokens=logged_prompt,
         logged_read_tokens=logged_read,
+        logged_written_tokens=int(trace.requests.usage_written[trace.requests.usage_written > 0].sum()),
         logged_read_share=logged_read / logged_prompt if logged_prompt else None,
         why=dict(Counter(why.value for why in result.why if why is not None).most_common()),
         verdicts=dict(Counter(verdict.value for verdict in result.verdicts).most_common()),
         agreement=result.agreement,
         bills=report.bills,
+        logged_bills=cost_report(trace, priced_rows(trace, requests, book), None, ()).bills,
         unpriced=report.unpriced,
         rules=[RulesUsed(r.provider, r.model, r.as_of.isoformat(), r.cited) for r in result.rules],
         notes=result.notes,
