@@ -111,7 +111,7 @@ def replay(trace: Trace, settings: ReplaySettings) -> ReplayResult:
     private = [tier.capacity_blocks for tier in settings.tiers if not tier.shared]
     fastest = UNBOUNDED if settings.capacity_blocks is None else settings.capacity_blocks
     store = make_store(
-        accesses.ids.count,
+        accesses.block_count,
         settings.replicas.count,
         [fastest, *private],
         shared[0] if shared else None,

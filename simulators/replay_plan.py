@@ -6,7 +6,7 @@ import numpy as np
 
 from analyzers.errors import CannotEvaluateError
 from analyzers.trace import NO_TIME, Int32, Int64, Trace
-from simulators.blocks import BlockIds, CachedSequences, block_ids, cached_sequences
+from simulators.blocks import CachedSequences, block_ids, cached_sequences
 from simulators.concurrency import ready_times
 from simulators.invalidation import InvalidationReport, selected_blocks, selected_requests
 from simulators.kernels.replay import block_accesses
@@ -26,9 +26,10 @@ class Accesses:
     """The whole blocks of each request: blocks[offsets[r] : offsets[r + 1]], root first."""
 
     sequences: CachedSequences
-    ids: BlockIds
     offsets: Int64
     blocks: Int32
+    block_count: int
+    """Distinct blocks."""
     servable: Int64
     seen: Int64
     occupied: Int64
@@ -38,20 +39,22 @@ def find_accesses(trace: Trace, settings: ReplaySettings) -> Accesses:
     size = settings.block_size
     sequences = cached_sequences(trace, ignore_outputs=settings.ignore_outputs)
     ids = block_ids(sequences, size)
-    offsets, blocks = block_accesses(
+    offsets, blocks, count = block_accesses(
         sequences.leaf,
         sequences.parent,
         sequences.depth_start,
         sequences.depth_end,
+        sequences.total_tokens,
         size,
         ids.first_id,
+        ids.count,
     )
     return Accesses(
         sequences,
-        ids,
         offsets,
         blocks,
-        servable=np.minimum(sequences.most_hit_blocks(size), np.diff(offsets)),
+        count,
+        servable=np.minimum(sequences.most_hit_blocks(size), sequences.known_tokens // size),
         seen=sequences.servable_tokens(size) // size,
         occupied=-(-sequences.total_tokens // size),
     )
@@ -77,7 +80,7 @@ def make_plan(
         weight = rebuild_cost(accesses.sequences.prompt_tokens, settings.attention_equals_rest)
     next_use = np.empty(0, np.int64)
     if policy == BELADY:
-        next_use = next_served_use(offsets, accesses.blocks, accesses.servable, accesses.ids.count)
+        next_use = next_served_use(offsets, accesses.blocks, accesses.servable, accesses.block_count)
 
     events, reports, event_blocks = _events(trace, settings, accesses)
     concurrency, failures = settings.concurrency, settings.failures
@@ -129,8 +132,10 @@ def make_plan(
 
 def _prefix_keys(trace: Trace, settings: ReplaySettings, accesses: Accesses) -> Int64:
     """What identifies the first tokens of each prompt: its block there, its namespace for a prompt of no block."""
+    size = settings.block_size
+    # A router knows the prompt only, not the output that follows it.
     length = np.minimum(
-        np.maximum(settings.replicas.prefix_tokens // settings.block_size, 1), np.diff(accesses.offsets)
+        max(settings.replicas.prefix_tokens // size, 1), accesses.sequences.prompt_tokens // size
     )
     keys = -1 - trace.requests.namespace.astype(np.int64)
     some = length > 0

@@ -42,19 +42,26 @@ from simulators.policies.structures import NOWHERE, RISING, move_to_back
 
 
 @njit(cache=True)
-def block_accesses(leaf, parent, depth_start, depth_end, size, first_id):  # type: ignore[no-untyped-def]
-    """The whole blocks of each request, root first: offsets (int64 of requests + 1) and block ids (int32)."""
+def block_accesses(leaf, parent, depth_start, depth_end, total_tokens, size, first_id, named):  # type: ignore[no-untyped-def]
+    """The whole blocks of each request, root first: offsets (int64 of requests + 1) and block ids (int32), of which
+    those below `named` may be shared; and the number of ids.
+
+    Blocks that end in an output whose ids are unknown have an id of their own: nobody can share them, but they take
+    room like any other.
+    """
     requests = len(leaf)
     offsets = np.zeros(requests + 1, np.int64)
     for request in range(requests):
-        count = 0 if leaf[request] < 0 else depth_end[leaf[request]] // size
-        offsets[request + 1] = offsets[request] + count
+        offsets[request + 1] = offsets[request] + total_tokens[request] // size
     blocks = np.empty(offsets[requests], np.int32)
+    count = named
     for request in range(requests):
-        write_blocks(
-            leaf[request], parent, depth_start, depth_end, size, first_id, blocks[offsets[request] :]
-        )
-    return offsets, blocks
+        own = blocks[offsets[request] : offsets[request + 1]]
+        known = write_blocks(leaf[request], parent, depth_start, depth_end, size, first_id, own)
+        for k in range(known, len(own)):
+            own[k] = count
+            count += 1
+    return offsets, blocks, count
 
 
 @njit(cache=True)

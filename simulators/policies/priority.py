@@ -38,6 +38,8 @@ def request_classes(trace: Trace, rules: tuple[PriorityRule, ...]) -> Int64:
             raise UsageError(f"priority {rule.priority} is out of range; use 0 to {PINNED - 1}")
         level = PINNED if rule.pinned else rule.priority
         chosen = matching(trace, rule.field, rule.value)
+        if not chosen.any():
+            raise UsageError(f"a priority names {rule.field} '{rule.value}', which no request of the log has")
         classes[chosen] = np.maximum(classes[chosen], level)
     return classes
 

@@ -34,12 +34,14 @@ class Log:
     ends: list[int]
     tenants: list[str]
     sessions: list[str]
+    outputs_known: bool = True
 
     def trace(self) -> Trace:
         return trace_from_tokens(
             self.prompts,
-            self.outputs,
+            self.outputs if self.outputs_known else None,
             self.times,
+            output_lengths=[len(output) for output in self.outputs],
             first_token_times=self.firsts,
             end_times=self.ends,
             tenants=self.tenants,
@@ -50,6 +52,7 @@ class Log:
 def random_log(rng: random.Random, most: int = 24) -> Log:
     """Conversations over an alphabet of three tokens: prompts that continue, repeat, cut or restart earlier ones."""
     log = Log([], [], sorted(rng.randint(1, 40) for _ in range(rng.randint(1, most))), [], [], [], [])
+    log.outputs_known = rng.random() < 0.7
     for time in log.times:
         prompt = [rng.randint(0, 2) for _ in range(rng.randint(1, 6))]
         if log.prompts and rng.random() < 0.85:
@@ -82,7 +85,7 @@ def random_settings(rng: random.Random, log: Log, policy: str) -> ReplaySettings
         block_size=size,
         capacity_blocks=capacity,
         policy=policy,
-        priorities=rules if policy == "priority" else (),
+        priorities=tuple(r for r in rules if policy == "priority" and r.value in log.tenants),
         attention_equals_rest=rng.choice([3, 30]),
     )
     if policy == "belady":
@@ -159,7 +162,7 @@ def told_to_twin(log: Log, settings: ReplaySettings, routes: list[int]) -> list[
             Sent(
                 log.times[i] * SECOND,
                 prompt,
-                log.outputs[i][:-1],
+                log.outputs[i][:-1] if log.outputs_known else [],
                 output_tokens=len(log.outputs[i]),
                 first_token=log.firsts[i] * SECOND,
                 end=log.ends[i] * SECOND,

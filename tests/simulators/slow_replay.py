@@ -27,8 +27,14 @@ class Sent:
     """Where it is routed, unless the load decides."""
 
     def blocks(self, size: int) -> list[Block]:
-        ids = self.prompt + self.kept_output
+        """Known blocks are their prefix; what stands in an output of unknown ids is shared with nobody."""
+        ids: list[object] = [*self.prompt, *self.kept_output]
+        ids += [(id(self), k) for k in range(self.tokens() - len(ids))]
         return [(self.namespace, *ids[: end * size]) for end in range(1, len(ids) // size + 1)]
+
+    def tokens(self) -> int:
+        """Tokens that enter the cache: the last sampled one does not."""
+        return len(self.prompt) + max(self.output_tokens - 1, 0)
 
 
 @dataclass
@@ -275,9 +281,7 @@ class SlowReplay:
             uses.append((block, what, request.weight, self.next_use(request, block)))
         policy.foresee(uses)
         new = [block for block, what, *_ in uses if what == INSERTED]
-        tokens = max(len(request.prompt) + max(request.output_tokens - 1, 0), len(request.prompt))
-        tokens = max(tokens, len(request.prompt) + len(request.kept_output))
-        occupied = -(-tokens // self.size)
+        occupied = -(-request.tokens() // self.size)
         need = len(fast) - (len(blocks) - len(new)) + occupied - self.capacity
         victims = policy.evict(need, lambda block: self.may_go((replica, 0), block)) if need > 0 else []
         room = max(0, self.capacity - (len(fast) - len(victims)))

@@ -80,7 +80,9 @@ def test_pins_hold_until_nothing_else_can_go() -> None:
     assert by_class(gold, free).counters.pins_broken > 0
 
 
-def test_a_priority_names_a_column_there_is() -> None:
+def test_a_priority_names_something_there_is() -> None:
+    with pytest.raises(UsageError, match="tenant 'silver', which no request"):
+        by_class(PriorityRule("tenant", "silver", 1))
     with pytest.raises(UsageError, match="colour"):
         by_class(PriorityRule("colour", "red", 1))
     with pytest.raises(UsageError, match="out of range"):
@@ -158,7 +160,10 @@ def test_no_choice_of_evictions_beats_belady(seed: int) -> None:
     size = rng.choice([1, 2, 3])
     capacity = least_capacity(log, size) + rng.randint(0, 2)
     best = best_possible(
-        tuple(tuple(p + o[:-1]) for p, o in zip(log.prompts, log.outputs, strict=True)),
+        tuple(
+            tuple(p + (o[:-1] if log.outputs_known else []))
+            for p, o in zip(log.prompts, log.outputs, strict=True)
+        ),
         tuple(map(len, log.prompts)),
         tuple(
             -(-(len(p) + max(len(o) - 1, 0)) // size) for p, o in zip(log.prompts, log.outputs, strict=True)

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers.errors import CannotEvaluateError, UsageError
+from analyzers.logs import read_log
+from analyzers.pipeline import trace_log
 from simulators.blocks import cached_sequences
 from simulators.invalidation import Invalidation
 from simulators.lifecycle import Loss
@@ -18,8 +20,9 @@ from simulators.policies.priority import PriorityRule
 from simulators.replay import replay
 from simulators.replay_settings import ReplaySettings
 from simulators.replicas import Replicas
-from simulators.sweep import hits_by_request, stack_records, touches
+from simulators.sweep import hits_by_request, least_blocks, stack_records, touches
 from simulators.tiers import Tier
+from tests.shared_folder import SHARED, needs_shared
 from tests.simulators.replay_scenarios import (
     assert_same,
     both,
@@ -64,6 +67,25 @@ def test_lru_is_the_sweep(seed: int) -> None:
     lifetime = None if ttl is None else Lifetime(ttl)
     replayed = replay(trace, ReplaySettings(size, capacity, "lru", lifetime))
     assert swept.tolist() == replayed.hit_tokens.tolist()
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "size"), [("mooncake/synthetic_trace.jsonl", 512), ("lmcache_agent_trace", 16)]
+)
+def test_lru_is_the_sweep_on_real_logs(name: str, size: int) -> None:
+    assert SHARED is not None
+    trace = trace_log(read_log([str(SHARED / "data" / name)])).trace
+    sequences = cached_sequences(trace)
+    touched = touches(sequences, trace.requests)
+    records = stack_records(sequences, touched, size)
+    timed = touched.age_ns is not None
+    for times_least in (1, 3, 20):
+        capacity = times_least * least_blocks(sequences, size)
+        for ttl in (None, 20.0) if timed else (None,):
+            lifetime = None if ttl is None else Lifetime(ttl)
+            replayed = replay(trace, ReplaySettings(size, capacity, "lru", lifetime))
+            assert replayed.hit_tokens.tolist() == hits_by_request(records, touched, capacity, ttl).tolist()
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -70,6 +70,13 @@ def test_without_a_session_the_prefix_decides() -> None:
     assert chosen[0] == chosen[2]
 
 
+def test_the_output_does_not_move_a_request() -> None:
+    prompts = [[1, 2]] * 30
+    outputs = [[100 + i, 200 + i, 300 + i] for i in range(30)]
+    trace = trace_from_tokens(prompts, outputs, list(range(30)))
+    assert len(set(routes(trace, Replicas(4, "prefix-hash")).tolist())) == 1
+
+
 def moved(routing: Routing) -> float:
     """Share of conversations served elsewhere after the last of five replicas left."""
     trace = conversations(400, 2)

@@ -1,6 +1,10 @@
 """What moves between tiers, and what it costs."""
 
+import random
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analyzers.errors import UsageError
 from simulators.lifecycle import Loss
@@ -8,6 +12,7 @@ from simulators.replay import ReplayResult, replay
 from simulators.replay_settings import ReplaySettings
 from simulators.replicas import Replicas
 from simulators.tiers import Tier
+from tests.simulators.replay_scenarios import assert_same, both, least_capacity, random_log
 from tests.trace_builder import trace_from_tokens
 
 A, B, C = [1, 2, 3], [4, 5, 6], [7, 8, 9]
@@ -16,8 +21,8 @@ A, B, C = [1, 2, 3], [4, 5, 6], [7, 8, 9]
 def below(*tiers: Tier, prompts: list[list[int]], replicas: int = 1) -> ReplayResult:
     """Three blocks of one token in the fastest tier, the others below it; one request a second."""
     trace = trace_from_tokens(prompts, times=list(range(len(prompts))))
-    settings = ReplaySettings(1, 3, tiers=tiers, bytes_per_token=10, replicas=Replicas(replicas))
-    return replay(trace, settings)
+    asked = ReplaySettings(1, 3, tiers=tiers, bytes_per_token=10, replicas=Replicas(replicas))
+    return replay(trace, asked)
 
 
 def test_what_finds_no_room_moves_down_and_is_read_from_there() -> None:
@@ -92,3 +97,16 @@ def test_a_rate_needs_the_size_of_a_token() -> None:
     trace = trace_from_tokens([A], times=[0])
     with pytest.raises(UsageError, match="KV bytes per token"):
         replay(trace, ReplaySettings(1, 3, tiers=(Tier("cpu", 3, 100.0),)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_crowded_tiers_equal_the_slow_twin(seed: int) -> None:
+    rng = random.Random(seed)
+    log = random_log(rng, 30)
+    tiers: tuple[Tier, ...] = (Tier("remote", rng.randint(1, 8), shared=True),)
+    if rng.random() < 0.5:
+        tiers = (Tier("cpu", rng.randint(1, 4)), *tiers)
+    capacity = least_capacity(log, 1) + rng.randint(0, 2)
+    replicas = Replicas(rng.randint(1, 2), "random")
+    assert_same(*both(log, ReplaySettings(1, capacity, "lru", tiers=tiers, replicas=replicas)))
