@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzers.trace import NO_TIME, Int64, Trace
+from analyzers.usage import UNSTATED_TTL
 from simulators.cost import PricedRow
 from simulators.logged_usage import scales
-from simulators.prices import MILLION, UNSTATED_TTL, Rates, Tokens
+from simulators.prices import MILLION, Rates, Tokens
 from simulators.touches import Touches
 
 

@@ -13,9 +13,9 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Final
 
+from analyzers.usage import UNSTATED_TTL
+
 MILLION: Final = Decimal(1_000_000)
-UNSTATED_TTL: Final = 0
-"""Key of written tokens whose lifetime is not known; they are billed at the list's shortest lifetime."""
 STANDARD: Final = "standard"
 
 
@@ -56,7 +56,8 @@ class Money:
 class Rates:
     """Money per million tokens; `storage_hour` per million tokens kept for an hour. None = not stated.
 
-    `written` by lifetime in seconds. A list without any write price charges written tokens as input.
+    `written` by lifetime in seconds. A list without any write price charges written tokens as input; tokens
+    whose lifetime is not stated are billed at the shortest one.
     """
 
     input: Decimal | None = None
