@@ -1,0 +1,195 @@
+"""What would take a breaker out: the text to move, the form or order to keep, the history to leave alone."""
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from analyzers.comparison import Comparer
+from analyzers.divergence import Change, Slot, Value
+from analyzers.pipeline import TracedLog
+from analyzers.rendering import RenderedPart, Segment
+from analyzers.text_changes import Span
+
+
+class Remedy(StrEnum):
+    """What is done to the requests of a log in the replay of a fix."""
+
+    MOVE_TO_NEWEST = "move it behind everything that stays, into the newest turn"
+    MOVE_BEHIND_PART = "move it to the end of the part it stands in"
+    ONE_FORM = "write it in one form"
+    SORT = "keep one order"
+    KEEP_TOOLS = "send the same tools in every request"
+    KEEP_FIRST = "send the same schema in every request"
+    KEEP_HISTORY = "leave what was sent as it was, and append"
+
+
+_ONE_FORM = (Change.KEY_ORDER, Change.ARGUMENTS, Change.WHITE_SPACE, Change.UNICODE_FORM, Change.LINE_ENDS)
+_TOOLS = (Change.TOOLS_ADDED, Change.TOOLS_REMOVED, Change.TOOL_CHANGED)
+_HISTORY = (
+    Change.MESSAGES_DROPPED,
+    Change.MESSAGES_REMOVED,
+    Change.MESSAGES_INSERTED,
+    Change.RESULT_CLEARED,
+    Change.TRUNCATED,
+    Change.BLOCK_MOVED,
+    Change.BLOCK_REMOVED,
+    Change.BLOCK_ADDED,
+    Change.IMAGE_REPLACED,
+    Change.REASONING_STRIPPED,
+    Change.ROLE,
+)
+_STAYS_IN_A_CONVERSATION = ("release", "day", "tenant", "user", "session")
+LAST_RANK = len(_STAYS_IN_A_CONVERSATION)
+"""The rank of what comes back for no reason that the log shows."""
+_HEADS = ("schema", "tools", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """A remedy and where it applies.
+
+    `spans`: text that is taken out of rendered parts, by part number. `parts`: numbers of the parts that are
+    sorted, brought into one form or replaced. `rows`: requests whose history is left as the earlier request had it.
+    `rank` puts what moves to the end of a part in order: what changes least comes first.
+    """
+
+    remedy: Remedy
+    spans: dict[int, tuple[Value, ...]] = field(default_factory=dict)
+    parts: frozenset[int] = frozenset()
+    rows: frozenset[int] = frozenset()
+    rank: int = 0
+
+    @property
+    def touched(self) -> Iterable[int]:
+        """Numbers of the parts that it changes."""
+        return self.spans.keys() | self.parts
+
+
+def treatment_of(slot: Slot, traced: TracedLog, comparer: Comparer) -> Treatment | None:
+    """How the breaker of a slot is taken out; None where there is nothing a replay could do (a compaction that was
+    meant, a template or tokenizer that gives other ids)."""
+    change, parts = slot.change, traced.parts
+    if change is Change.TEXT:
+        spans = {part: values for part, values in slot.spans.items() if any(v.start < v.end for v in values)}
+        if slot.scope in _STAYS_IN_A_CONVERSATION:
+            rank = _STAYS_IN_A_CONVERSATION.index(slot.scope)
+            return Treatment(Remedy.MOVE_BEHIND_PART, spans=spans, rank=rank)
+        return Treatment(Remedy.MOVE_TO_NEWEST, spans=spans)
+    if change in _ONE_FORM or change is Change.PASSAGES_REORDERED:
+        known = {id(parts[number].paths) for number in slot.spans}
+        alike = (part.number for part in parts if id(part.paths) in known)
+        forms = {_forms(parts[number]) for number in slot.spans}
+        chosen = frozenset(number for number in alike if _forms(parts[number]) in forms)
+        return Treatment(Remedy.ONE_FORM, parts=chosen)
+    if change is Change.TOOLS_REORDERED:
+        sets = {_set(parts[number]) for number in _parts_of(slot, comparer, "tools")}
+        lengths = {len(numbers) for numbers in sets}
+        chosen = frozenset(p.number for p in parts if len(p.segments) in lengths and _set(p) in sets)
+        return Treatment(Remedy.SORT, parts=chosen)
+    if change in _TOOLS:
+        return Treatment(Remedy.KEEP_TOOLS, parts=frozenset(_parts_of(slot, comparer, "tools")))
+    if change is Change.SCHEMA:
+        return Treatment(Remedy.KEEP_FIRST, parts=frozenset(_parts_of(slot, comparer, "schema")))
+    if change in _HISTORY:
+        return Treatment(Remedy.KEEP_HISTORY, rows=frozenset(slot.requests))
+    return None
+
+
+def caveats_of(slot: Slot, treatment: Treatment, added: int) -> tuple[str, ...]:
+    """What a person must weigh before applying the fix, in words. `added` tokens are sent on top."""
+    said: list[str] = []
+    match treatment.remedy:
+        case Remedy.MOVE_TO_NEWEST | Remedy.MOVE_BEHIND_PART:
+            said.append("the model reads it at another place: text that refers to it may have to change")
+        case Remedy.ONE_FORM if slot.change is Change.PASSAGES_REORDERED:
+            said.append("an order that carries meaning, as by relevance, is lost")
+        case Remedy.KEEP_TOOLS:
+            said.append("the model sees tools that it was not meant to use: forbid them by the tool choice")
+        case Remedy.KEEP_FIRST:
+            said.append("answers then follow one schema")
+        case Remedy.KEEP_HISTORY if added:
+            said.append("prompts grow: what was dropped or shortened stays, and is read from cache")
+    if slot.scope in ("tenant", "user"):
+        said.append(
+            f"the value belongs to one {slot.scope}: text in front of it would then be shared by several, "
+            "so it must hold nothing that one of them may not see"
+        )
+    return tuple(said)
+
+
+def _parts_of(slot: Slot, comparer: Comparer, section: str) -> dict[int, None]:
+    """The parts of a section in the requests of a slot and those they are compared with, in order of number."""
+    found: set[int] = set()
+    for row in sorted({row for d in slot.divergences for row in (d.request, d.against)}):
+        for number, path in zip(comparer.parts(row), comparer.paths(row), strict=False):
+            kind = comparer.section(number, path)
+            if kind == section:
+                found.add(number)
+            if kind not in _HEADS:
+                break
+    return dict.fromkeys(sorted(found))
+
+
+def _set(part: RenderedPart) -> tuple[int, ...]:
+    return tuple(sorted(segment.number for segment in part.segments))
+
+
+def _forms(part: RenderedPart) -> tuple[object, ...]:
+    return tuple(form_of(segment.text) for segment in part.segments)
+
+
+def form_of(text: str) -> str:
+    """What texts in different forms have in common: equal JSON, equal words, equal lines in any order."""
+    if text[:1] in ("{", "["):
+        try:
+            return json.dumps(json.loads(text), sort_keys=True)
+        except (ValueError, RecursionError):
+            pass
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    return "\n".join(sorted(" ".join(line.split()) for line in text.splitlines() if line.strip()))
+
+
+def tool_name(segment: Segment) -> str:
+    """The name by which tools are sorted, the text itself where it has none."""
+    try:
+        value = json.loads(segment.text)
+    except (ValueError, RecursionError):
+        return segment.text
+    if isinstance(value, dict):
+        for holder in (value, value.get("function"), value.get("toolSpec")):
+            if isinstance(holder, dict) and isinstance(holder.get("name"), str):
+                return str(holder["name"])
+    return segment.text
+
+
+def content_range(part: RenderedPart) -> tuple[int, int]:
+    """[first, last) of the segments that hold content of the request; what the rendering adds stands around it."""
+    own = [index for index, path in enumerate(part.paths) if path is not None and path != ".role"]
+    return (own[0], own[-1] + 1) if own else (len(part.segments), len(part.segments))
+
+
+def sorted_by(key: Callable[[Segment], str], part: Sequence[Segment], first: int, last: int) -> list[Segment]:
+    """The segments with those in [first, last) in order of the key."""
+    return [*part[:first], *sorted(part[first:last], key=lambda s: (key(s), s.text)), *part[last:]]
+
+
+def union_of_tools(parts: Iterable[RenderedPart]) -> list[Segment]:
+    """Every tool of several lists once, by name, in order of appearance: the first definition of each."""
+    tools: dict[str, Segment] = {}
+    for part in parts:
+        first, last = content_range(part)
+        for segment in part.segments[first:last]:
+            tools.setdefault(tool_name(segment), segment)
+    return list(tools.values())
+
+
+def appended(gaps: Iterable[Span]) -> list[int]:
+    """Indices of the later sequence that have no counterpart in the earlier one: the surplus of each gap.
+    Counterparts are the same message, edited."""
+    surplus: list[int] = []
+    for gap in gaps:
+        surplus += range(min(gap.new_end, gap.new_start + gap.end - gap.start), gap.new_end)
+    return surplus
