@@ -26,15 +26,15 @@ from analyzers.templates.parts import Cause, Prompt
 
 _ADVICE = "Leave the id out of the prompt (send it as metadata), or put it behind the fixed text."
 
+_KINDS = {"labelled id", "UUID", "ULID", "long hexadecimal id", "random-looking id"}
+
 
 def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     return stranded_findings(RULE, context, {Cause.RANDOM_ID}, _ADVICE)
 
 
 def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
-    return sighted_findings(
-        RULE, prompt, context, {"labelled id", "UUID", "ULID", "long hexadecimal id"}, _ADVICE
-    )
+    return sighted_findings(RULE, prompt, context, _KINDS, _ADVICE)
 
 
 RULE = Rule.of(__name__, Level.ERROR, template=_template, request=_request)

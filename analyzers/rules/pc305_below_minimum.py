@@ -19,7 +19,8 @@ from analyzers.findings import Evidence, Finding, Fix, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.marked import at, markers, shown_place, texts
 from analyzers.rules.registry import Rule
-from analyzers.templates.parts import Marker, Prompt, Text
+from analyzers.rules.stranded import place, shown
+from analyzers.templates.parts import Marker, Prompt, Text, Value
 
 TOLERANCE = 0.2
 """How far a stand-in tokenizer may be off; within it of the minimum there is no verdict."""
@@ -60,4 +61,30 @@ def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     )
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_check, request=_check)
+def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
+    """Also a template without markers whose fixed beginning alone is too short for the model."""
+    yield from _check(prompt, context)
+    minimum = context.minimum_tokens
+    if minimum is None or markers(prompt) or not context.exposures:
+        return
+    before = prompt.parts[: context.exposures[0].part_index]
+    beginning = texts(before)
+    if any(isinstance(part, Value) for part in before) or len(beginning) > minimum * 8:
+        return
+    tokens = context.count_tokens(beginning) if beginning else 0
+    if tokens < minimum * (1 - TOLERANCE):
+        first = context.exposures[0]
+        yield RULE.finding(
+            f"the fixed text before {shown(first.subject)} has about {tokens:,} tokens; {context.model} caches from "
+            f"{minimum:,}, so requests that differ there share nothing",
+            place(first.span),
+            level=Level.INFO,
+            subject="fixed beginning",
+            tokens_estimated=True,
+            fix=Fix(
+                "Let more fixed text come first (instructions, examples), or do not count on the cache here."
+            ),
+        )
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, request=_check)

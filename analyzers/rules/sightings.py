@@ -5,6 +5,7 @@ the value is live (a label such as "current time", a place of its own), examples
 a value that stands in other requests too is known to be constant and silenced (`CheckContext.seen_elsewhere`).
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,11 +43,14 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("time of day", re.compile(rf"\b{_LIVE_TIME}\b[^\n.]{{0,40}}?(?<![\d-])(?P<v>{_CLOCK})(?!\s*(?:-|–|to)\s*\d)", re.I)),
     ("epoch time", re.compile(r"\b(?:time|timestamp|epoch|ts|now|generated)\b\W{0,6}(?P<v>1[5-9]\d{8}(?:\d{3})?)\b", re.I)),
     ("current date", re.compile(rf"\b(?:today(?:'s date)?(?:\s+is)?|current date(?:\s+is)?|date today|the date is|it is(?: now)?)\W{{0,4}}(?P<v>{_DAY_NAME}{_DATE})", re.I)),
+    ("current date", re.compile(rf"(?:^|[\s(])(?P<v>(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?\s+){_DATE})(?=[\s).,;]|$)", re.M)),
+    ("current date", re.compile(rf"^[ \t]*(?P<v>{_DATE})[ \t]*$", re.I | re.M)),
     ("labelled id", re.compile(r"\b(?:session|request|trace|span|conversation|correlation|run|message|thread|transaction|nonce|cch|invocation)[ _-]?(?:id)?\s*[:=#]\s*[\"'\[]?(?P<v>(?=[\w-]*\d)[A-Za-z0-9][\w-]{7,})", re.I)),
     ("labelled id", re.compile(r"\b(?:sig|signature|nonce|cch|salt)\s*[:=]\s*[\"']?(?P<v>(?=[\w-]*\d)[\w-]{4,})", re.I)),
     ("UUID", re.compile(r"\b(?P<v>[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})\b", re.I)),
     ("ULID", re.compile(r"\b(?P<v>[0-7](?=[0-9A-HJKMNP-TV-Z]*\d)(?=[0-9A-HJKMNP-TV-Z]*[A-Z])[0-9A-HJKMNP-TV-Z]{25})\b")),
     ("long hexadecimal id", re.compile(r"(?:^|[\[(<])(?P<v>(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,32})(?=[\])>]|\s*$)", re.M)),
+    ("random-looking id", re.compile(r"(?:^|[\s\[(<:=#])(?P<v>(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9_-]{20,36})(?=[\s\])>.,;]|$)", re.M)),
     ("counter", re.compile(r"\b(?:turn|message|iteration|attempt|round|request)\s*(?:no\.?|number|#)?\s*(?P<v>\d+\s*(?:of|/)\s*\d+)", re.I)),
     ("counter", re.compile(r"\b(?:tokens?|turns?|steps?|budget|time)\s+(?:left|remaining)\s*[:=]\s*(?P<v>[\d,]+)", re.I)),
     ("e-mail address", re.compile(r"\b(?:user|customer|account|signed in as|logged in as|on behalf of)\b[^\n@]{0,40}?(?P<v>[\w.+-]+@[\w-]+\.[\w.]+)", re.I)),
@@ -71,11 +75,24 @@ def sightings(text: str) -> list[Sighting]:
             start, end = match.span("v")
             if any(s.start < end and start < s.end for s in found):
                 continue
+            if kind == "random-looking id" and _changes_of_kind(match["v"]) < _RANDOM_CHANGES * len(
+                match["v"]
+            ):
+                continue
             before = text[max(0, start - 80) : start]
             if _NOT_LIVE.search(before) or any(a <= start < b for a, b in quoted):
                 continue
             found.append(Sighting(kind, start, end, match["v"]))
     return sorted(found, key=lambda sighting: sighting.start)
+
+
+_RANDOM_CHANGES = 0.45
+"""Random tokens change between digits, small and capital letters at every other character; names in code seldom."""
+
+
+def _changes_of_kind(token: str) -> int:
+    kinds = ["0" if c.isdigit() else "a" if c.islower() else "A" if c.isupper() else "-" for c in token]
+    return sum(a != b for a, b in itertools.pairwise(kinds))
 
 
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`|\"[^\"\n]{0,200}\"|<example>.*?</example>", re.S)

@@ -134,19 +134,22 @@ def _json_items(text: str, at: int, depth: int) -> tuple[Node, int]:
 
 
 def parse_yaml(text: str) -> Node:
-    """The first document of a YAML text, without running any constructor. Raises TreeError."""
+    """A YAML text, without running any constructor; several documents become a list. Raises TreeError."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        root = yaml.compose(text, Loader=loader)
+        roots = list(yaml.compose_all(text, Loader=loader))
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         what = getattr(problem, "problem", None) or "not YAML"
         raise TreeError(f"{what}", mark.index if mark is not None else 0) from None
     except RecursionError:
         raise TreeError("the YAML is nested too deeply", 0) from None
-    return _yaml(root, text, 0) if root is not None else Node("scalar", 0, len(text))
+    documents = [_yaml(root, text, 0) for root in roots if root is not None]
+    if len(documents) == 1:
+        return documents[0]
+    return Node("list", 0, len(text), items=tuple((str(i), node) for i, node in enumerate(documents)))
 
 
 def _yaml(node: Any, text: str, depth: int) -> Node:
