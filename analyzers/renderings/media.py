@@ -1,7 +1,7 @@
 """Images, files, audio and opaque data: a placeholder by digest, as many tokens long as the data is estimated at.
 
-Every figure here is an estimate and counted as one. Sources (providers' guides, read November 2026): Anthropic
-vision: width x height / 750, long edge at most 1,568 px; PDF pages 1,500 to 3,000 tokens of text and image.
+Every figure here is an estimate and counted as one. The formulas are those of the providers' vision, document and
+audio guides as commonly quoted in 2025 and 2026; they were not checked against a dated copy. Anthropic vision: width x height / 750, long edge at most 1,568 px; PDF pages 1,500 to 3,000 tokens of text and image.
 OpenAI images (gpt-4o family): 85, plus 170 for each 512 px tile of the image fitted into 2,048 px with the short
 side at 768 px; low detail 85. Gemini: 258 for an image up to 384 px or a 768 px tile, 258 a PDF page, 32 a second
 of audio, 263 a second of video. OpenAI audio: 10 a second.

@@ -160,7 +160,9 @@ class Gigatoken:
         sizes = np.fromiter(map(len, raw), np.int64, len(raw))
         order = np.argsort(sizes, kind="stable")
         for rows in _rectangles(order, sizes):
-            matrix, filled = self._core.encode_batch_padded([raw[row] for row in rows], self._padding)
+            # A BytesSource, because for a plain list the core first imports awkward to see whether it is one.
+            texts_of_batch = _gigatoken_core().BytesSource([raw[row] for row in rows])
+            matrix, filled = self._core.encode_batch_padded(texts_of_batch, self._padding)
             yield EncodedRows(rows, filled, matrix[np.arange(matrix.shape[1]) < filled[:, None]])
 
     def vocabulary(self) -> dict[int, bytes]:

@@ -1,0 +1,21 @@
+"""Encoding must not pull in libraries that it does not use: they cost a short run a second and 60 MB."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ENCODE = """
+import sys
+from analyzers.tokenization import load_tokenizer
+assert load_tokenizer("o200k").encode("hello world").tolist() == [24912, 2375]
+print(sorted({name.split(".")[0] for name in sys.modules} & set(sys.argv[1:])))
+"""
+
+
+def test_encoding_imports_no_array_library_but_numpy() -> None:
+    unwanted = ["awkward", "pyarrow", "pandas", "torch", "transformers"]
+    run = subprocess.run(
+        [sys.executable, "-c", ENCODE, *unwanted], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "[]"
