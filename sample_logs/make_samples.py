@@ -14,7 +14,10 @@ import random
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from analyzers.pipeline import TracedLog
 
 FOLDER = Path(__file__).parent
 START = datetime(2026, 10, 5, 9, 0, tzinfo=UTC)
@@ -381,42 +384,46 @@ def _openai_usage(records: list[Record]) -> None:
         }
 
 
-def _anthropic_usage(records: list[Record], lifetime_s: float = 300.0) -> None:
-    """Fill in what entries at the markers would give: the rules of a session stay, a long pause expires them."""
-    rules = 0
-    entries: dict[str, tuple[float, int]] = {}  # by session: last use and length of the longest entry
-    rules_used = -1e9
-    for record, prompt, _, output in _counted(records):
-        moment = datetime.fromisoformat(record["timestamp"]).timestamp()
-        rules = rules or len(CODING_RULES) // 5
-        used, length = entries.get(record["session"], (-1e9, 0))
-        read = length if moment - used <= lifetime_s else (rules if moment - rules_used <= lifetime_s else 0)
-        entries[record["session"]] = (moment, prompt - 3)
-        rules_used = moment
-        record["response"]["usage"] = {
-            "input_tokens": 3,
-            "cache_creation_input_tokens": prompt - 3 - read,
-            "cache_read_input_tokens": read,
-            "output_tokens": output,
+def _anthropic_usage(records: list[Record]) -> None:
+    """Fill in what the provider's rules give at the markers."""
+    from simulators.providers.replay import replay
+    from simulators.providers.rules import load_rule_book
+
+    traced = _traced(records)
+    played = replay(traced.trace, load_rule_book(), traced.log.requests)
+    outputs = traced.trace.requests.cached_tokens - traced.trace.requests.prompt_tokens + 1
+    for row, request in enumerate(traced.log.requests):
+        written = int(played.written_total[row])
+        records[request.line - 1]["response"]["usage"] = {
+            "input_tokens": int(played.uncached[row]),
+            "cache_creation_input_tokens": written,
+            "cache_read_input_tokens": int(played.read[row]),
+            "cache_creation": {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
+            "output_tokens": int(outputs[row]),
         }
 
 
 def _counted(records: list[Record]) -> Iterator[tuple[Record, int, int, int]]:
     """Each record with its prompt tokens, reusable tokens and output tokens, as pcache counts them."""
-    from analyzers.logs import read_log
-    from analyzers.pipeline import trace_log
     from analyzers.reuse import reuse_by_request
 
-    draft = FOLDER / "draft.jsonl"
-    try:
-        _write(draft, records)
-        traced = trace_log(read_log([str(draft)]))
-    finally:
-        draft.unlink(missing_ok=True)
+    traced = _traced(records)
     reuse = reuse_by_request(traced.trace)
     for row, request in enumerate(traced.log.requests):
         kept = int(traced.trace.requests.cached_tokens[row]) - int(reuse.prompt[row])
         yield records[request.line - 1], int(reuse.prompt[row]), int(reuse.reusable[row]), kept + 1
+
+
+def _traced(records: list[Record]) -> "TracedLog":
+    from analyzers.logs import read_log
+    from analyzers.pipeline import trace_log
+
+    draft = FOLDER / "draft.jsonl"
+    try:
+        _write(draft, records)
+        return trace_log(read_log([str(draft)]))
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _in_time_order(timed: Iterator[tuple[float, Record]], provider: str) -> list[Record]:
