@@ -168,6 +168,17 @@ def test_sarif_follows_the_standards_own_schema(busy: Project) -> None:
     jsonschema.validators.validator_for(schema)(schema).validate(document)
 
 
+@pytest.mark.parametrize(
+    "options", [(), ("--show-text",), ("--model", "claude-sonnet-5", "--requests-per-day", "9")]
+)
+def test_the_json_follows_its_schema(busy: Project, options: tuple[str, ...]) -> None:
+    path = Path(__file__).resolve().parents[2] / "docs" / "schemas" / "lint.schema.json"
+    document = busy.lint(".", "request.json", "--json", *options).document
+    jsonschema.Draft202012Validator(json.loads(path.read_text("utf-8"))).validate(document)
+    assert document["findings"]
+    assert document["problems"]
+
+
 def test_a_fingerprint_stays_when_lines_move(project: Project) -> None:
     def fingerprint() -> str:
         document = json.loads(project.lint("--output-format", "sarif").out)
