@@ -6,7 +6,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gpu_probe.run import Partial
+from gpu_probe.partial import Partial
 from simulators.latency import Calibration
 
 

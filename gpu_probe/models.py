@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 import json
+import logging
 from contextlib import redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
@@ -58,10 +59,12 @@ class LoadedModel:
 
 def load_model(request: ModelRequest) -> LoadedModel:
     """Build or load the model on its device. Raises UsageError, InputError or CannotEvaluateError."""
-    from transformers.utils import logging
+    from transformers.utils import logging as transformers_logging
 
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    transformers_logging.set_verbosity_error()
+    # Its notes on every retry would bury the one sentence that says the hub cannot be reached.
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     device = choose_device(request.device)
     dtype = _choose_dtype(request.dtype, device)
     if request.attention == "causal":

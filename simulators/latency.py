@@ -109,6 +109,7 @@ class Calibration:
     checks: list[Check]
     warnings: list[str]
     peak_memory_bytes: int | None = None
+    """torch's allocator on CUDA, the whole process on the host."""
 
     def tier_names(self) -> list[str]:
         """Names that `tier=` accepts, `resident` first."""

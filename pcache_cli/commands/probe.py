@@ -79,7 +79,8 @@ def probe(
 
 def _run_probe(options: Any, output: Path, plot: Path | None, cells: Path | None, as_json: bool) -> int:
     from gpu_probe.cells import write_cells, write_partial
-    from gpu_probe.run import Partial, finish, run_probe
+    from gpu_probe.partial import Partial, finish
+    from gpu_probe.run import run_probe
     from pcache_cli.reports.probe import show_calibration
     from simulators.latency import dump_calibration
 

@@ -141,6 +141,7 @@ def _show_tiers(screen: "Console", calibration: "Calibration") -> None:
     for heading in (
         "tier",
         "bytes",
+        "latency",
         "restore",
         "rate",
         "store",
@@ -157,6 +158,7 @@ def _show_tiers(screen: "Console", calibration: "Calibration") -> None:
         table.add_row(
             plain(tier.name),
             show_bytes(size),
+            show_seconds(tier.restore.fixed_s),
             show_seconds(restore),
             f"{size / restore / 1e9:.3g} GB/s",
             "-" if store is None else show_seconds(float(store)),

@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpu_probe.models import ModelRequest
-from gpu_probe.run import Partial, ProbeOptions, run_probe
+from gpu_probe.partial import Partial
+from gpu_probe.run import ProbeOptions, run_probe
 from gpu_probe.verify import FAULTS
 from pcache_cli.app import app
 from pcache_cli.reports.probe import show_break_even, show_bytes, show_seconds, verdict

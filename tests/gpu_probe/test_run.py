@@ -12,7 +12,8 @@ from analyzers.errors import CannotEvaluateError, UsageError
 from gpu_probe import run as run_module
 from gpu_probe.cells import write_cells, write_partial
 from gpu_probe.models import ModelRequest
-from gpu_probe.run import Partial, ProbeOptions, finish, run_probe
+from gpu_probe.partial import Partial, finish
+from gpu_probe.run import ProbeOptions, run_probe
 from gpu_probe.tiers.base import TierFailedError
 from gpu_probe.tiers.disk import DiskTier
 from simulators.latency import Calibration, dump_calibration, load_calibration
