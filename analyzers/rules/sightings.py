@@ -14,7 +14,7 @@ from analyzers.findings import Evidence, Finding, Fix, Level, Location
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
 from analyzers.rules.stranded import OFTEN
-from analyzers.templates.parts import Prompt, Text, Value
+from analyzers.templates.parts import Marker, Prompt, Text, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,12 @@ def _quoted(text: str) -> list[tuple[int, int]]:
 def sighted_findings(
     rule: Rule, prompt: Prompt, context: CheckContext, kinds: set[str], advice: str
 ) -> Iterator[Finding]:
-    """A finding for each value of these kinds in the tools or the system prompt, with what stands behind it."""
-    for index, part in enumerate(prompt.parts):
+    """A finding for each value of these kinds in the tools or the system prompt, with what stands behind it.
+
+    Behind the last marker nothing is cached, so nothing is said of what stands there.
+    """
+    marked = [i for i, part in enumerate(prompt.parts) if isinstance(part, Marker) and part.on != "automatic"]
+    for index, part in enumerate(prompt.parts[: marked[-1]] if marked else prompt.parts):
         if not isinstance(part, Text) or part.place.section == "messages":
             continue
         for sighting in context.sightings_of(part):

@@ -67,7 +67,7 @@ def _table(**words_by_cause: str) -> dict[str, Cause]:
 
 _WORDS = _table(
     clock="now timestamp timestamps datetime clock epoch time utcnow ts millis",
-    date="date dates today todays day weekday month year yesterday tomorrow",
+    date="date dates today todays day weekday weekend month year yesterday tomorrow season holiday",
     random_id="uuid guid ulid nonce nanoid cuid random rand salt signature traceparent",
     counter="turn iteration counter attempt step remaining left elapsed retries countdown",
     environment="hostname host pid cwd workdir directory folder branch commit environment env git worktree "
@@ -117,6 +117,7 @@ _PER_REQUEST_IDS = {
     "span",
     "txn",
 }
+_PERSONAL = {"first", "last", "full", "given", "family", "display"}
 _PER_SESSION_WORDS = {"start", "started", "session", "created", "joined", "conversation", "thread", "chat"}
 _SPECIAL_TOKEN = re.compile(
     r"(?:^|_)(?:bos|eos|pad|unk|sep|cls|eot|eom|eoh|image|audio|video|im_start|im_end)_token"
@@ -241,6 +242,8 @@ def judge_name(name: str) -> Verdict:
     if name.partition(".")[0].lower() in _STABLE_ROOTS:
         return Verdict(Cause.CONSTANT, Scope.RELEASE, False, name)
     cause = next((_WORDS[word] for word in reversed(words) if word in _WORDS), Cause.UNKNOWN)
+    if "name" in words and _PERSONAL.intersection(words):
+        cause = Cause.IDENTITY
     if words and words[-1] in _ID_WORDS and _PER_REQUEST_IDS.intersection(words):
         cause = Cause.RANDOM_ID
     if cause in _STABLE_OVERRIDES and _ALWAYS_STABLE.intersection(words):

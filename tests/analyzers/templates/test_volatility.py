@@ -35,6 +35,8 @@ def verdict_of(template: str) -> Verdict:
         ("RULES", Cause.CONSTANT),
         ("bos_token", Cause.SPECIAL_TOKEN),
         ("config.company", Cause.CONSTANT),
+        ("firstName", Cause.IDENTITY),
+        ("is_weekend", Cause.DATE),
         ("banner", Cause.UNKNOWN),
         ("messages.content", Cause.CONVERSATION),
     ],
