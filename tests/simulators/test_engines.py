@@ -21,7 +21,7 @@ def _hits(trace: Trace, engine: str, **options: float) -> list[int]:
 
 
 @settings(max_examples=250, deadline=None)
-@given(token_logs(), st.integers(1, 4), st.integers(0, 10), st.booleans())
+@given(token_logs(most_requests=25), st.integers(1, 4), st.integers(0, 10), st.booleans())
 def test_vllm_is_its_block_pool(log: TokenLog, size: int, room: int, recent: bool):
     blocks = least_blocks(cached_sequences(log.trace()), size) + 1 + max(room, 1)
     found = _hits(log.trace(), "vllm" if recent else "vllm-0.11", block_size=size, num_gpu_blocks=blocks)
@@ -29,7 +29,7 @@ def test_vllm_is_its_block_pool(log: TokenLog, size: int, room: int, recent: boo
 
 
 @settings(max_examples=250, deadline=None)
-@given(token_logs(), st.integers(1, 4), st.integers(0, 10))
+@given(token_logs(most_requests=25), st.integers(1, 4), st.integers(0, 10))
 def test_sglang_is_its_radix_tree(log: TokenLog, page: int, room: int):
     pages = least_blocks(cached_sequences(log.trace()), page) + room
     found = _hits(log.trace(), "sglang", page_size=page, max_total_tokens=pages * page)
@@ -100,6 +100,20 @@ def test_vllm_reuses_whole_blocks_and_computes_the_last_one_again():
     first, second = _numbers(1000, 64), _numbers(2000, 70)
     trace = trace_from_tokens([first, first, second, second, first[:40] + _numbers(5000, 30)])
     assert _hits(trace, "vllm", num_gpu_blocks=1000) == [0, 48, 0, 64, 32]
+
+
+def test_vllm_reads_the_older_of_two_copies():
+    prompts = [[], [], [0], [0, 0, 0], [1, 0]]
+    outputs = [[0, 0, 0, 9], [1, 0, 9], [], [], []]
+    # The third request writes the block of 0 again. Were the fourth to read that copy, the older one would be
+    # evicted for it instead of a block that the last request could read.
+    assert _hits(trace_from_tokens(prompts, outputs), "vllm", block_size=1, num_gpu_blocks=5) == [
+        0,
+        0,
+        0,
+        1,
+        0,
+    ]
 
 
 def test_a_sliding_window_cannot_be_cut_back_without_a_checkpoint():
