@@ -1,0 +1,200 @@
+"""What taking a breaker out recovers, beside the same log written without it."""
+
+import itertools
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzers.counterfactual import Counterfactual, take_out
+from analyzers.counterfactual_remedies import Remedy
+from analyzers.divergence import Slot
+from analyzers.divergences import find_divergences
+from analyzers.logs import read_log
+from analyzers.pipeline import TraceOptions, trace_log
+from analyzers.reuse import reusable_depth
+from analyzers.slots import find_slots
+from analyzers.usage_record import usage_record
+from benchmarks.breakers import run
+from tests.analyzers.tokenizer_builder import byte_level
+
+RULES = [
+    f"{n}. In case {n} quote the order, name the depot and answer in the short form." for n in range(1, 31)
+]
+TOOLS = [
+    {
+        "type": "function",
+        "function": {"name": f"tool_{c}", "description": f"Looks up {c} by its number and tells the state.", "parameters": {"type": "object", "properties": {c: {"type": "string"}}}},
+    }
+    for c in "abcde"
+]  # fmt: skip
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Told:
+    slots: list[Slot]
+    outcome: Counterfactual
+    computed: int
+
+
+Tell = Callable[..., Told]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Tell:
+    """From request bodies (and fields of their rows) to what is told of their log, with a small vocabulary."""
+    folder = tmp_path_factory.mktemp("counterfactual")
+    vocabulary = str(byte_level(folder / "tokenizer.json"))
+    return lambda bodies, **fields: _told(folder / "log.jsonl", vocabulary, bodies, fields)
+
+
+def _told(
+    path: Path, vocabulary: str, bodies: Sequence[Body], fields: dict[str, Callable[[int], str]]
+) -> Told:
+    lines = [
+        json.dumps(
+            {
+                "id": f"r{i}",
+                "timestamp": f"2026-10-05T09:{i // 60:02}:{i % 60:02}Z",
+                **{name: of(i) for name, of in fields.items()},
+                "request": {"model": "gpt-4.1", **body},
+            }
+        )
+        for i, body in enumerate(bodies)
+    ]
+    path.write_text("\n".join(lines))
+    traced = trace_log(read_log([str(path)]), TraceOptions(answers=False, tokenizer=vocabulary))
+    divergences = find_divergences(traced, usage_record(traced))
+    slots = find_slots(traced, divergences)
+    depth, _ = reusable_depth(traced.trace.tree, traced.trace.requests.leaf)
+    computed = int(traced.trace.requests.prompt_tokens.sum() - depth.sum())
+    return Told(slots, take_out(traced, divergences, slots), computed)
+
+
+def asked(system: str, question: int, **body: Any) -> Body:
+    messages = [
+        {"role": "system", "content": system},
+        {"role": "user", "content": f"Where is parcel {question}?"},
+    ]
+    return {"messages": messages, **body}
+
+
+def with_line(at: int, line: str) -> str:
+    return "\n".join([*RULES[:at], line, *RULES[at:]])
+
+
+@settings(max_examples=12, deadline=None)
+@given(at=st.integers(0, 24), requests=st.integers(3, 8), seed=st.integers(0, 99))
+def test_moving_a_value_recovers_what_leaving_it_out_would(
+    told: Tell, at: int, requests: int, seed: int
+) -> None:
+    chance = random.Random(seed)
+    values = [f"{chance.getrandbits(64):016x}" for _ in range(requests)]
+    broken = told([asked(with_line(at, f"Request {v}"), i) for i, v in enumerate(values)])
+    without = told([asked(with_line(at, "Request "), i) for i in range(requests)])
+    (recovered,) = broken.outcome.recovered
+    assert recovered.remedy is Remedy.MOVE_TO_NEWEST
+    assert recovered.gain_tokens == broken.computed - without.computed - recovered.moved_tokens
+    assert broken.outcome.reusable_tokens_after == without.outcome.reusable_tokens
+
+
+def test_sorting_tools_recovers_what_one_order_would(told: Tell) -> None:
+    orders = list(itertools.permutations(TOOLS))[:12]
+    shuffled = told([asked(RULES[0], i, tools=list(tools)) for i, tools in enumerate(orders)])
+    ordered = told([asked(RULES[0], i, tools=TOOLS) for i in range(12)])
+    (recovered,) = shuffled.outcome.recovered
+    assert recovered.remedy is Remedy.SORT
+    assert recovered.gain_tokens == shuffled.computed - ordered.computed
+
+
+def test_keys_in_one_order_recover_what_the_first_order_would(told: Tell) -> None:
+    def tool(i: int) -> Body:
+        members = list(TOOLS[0]["function"].items())
+        return {"type": "function", "function": dict(members[i % 3 :] + members[: i % 3])}
+
+    shuffled = told([asked("\n".join(RULES), i, tools=[tool(i), TOOLS[1]]) for i in range(6)])
+    ordered = told([asked("\n".join(RULES), i, tools=[tool(0), TOOLS[1]]) for i in range(6)])
+    assert shuffled.outcome.gain_tokens == shuffled.computed - ordered.computed > 0
+
+
+def test_a_breaker_behind_another_gains_only_when_that_one_is_gone(told: Tell) -> None:
+    def system(i: int) -> str:
+        return "\n".join(
+            [f"Request {i * 7919:08x}ab", *RULES[:10], f"Now: 2026-10-05T09:00:{i:02}Z", *RULES[10:]]
+        )
+
+    outcome = told([asked(system(i), i) for i in range(8)]).outcome
+    first, second = outcome.recovered
+    assert second.gain_tokens == 0 < second.marginal_gain_tokens
+    assert first.marginal_gain_tokens == first.gain_tokens > 0
+    assert outcome.gain_tokens == first.marginal_gain_tokens + second.marginal_gain_tokens
+
+
+def test_a_history_left_alone_recovers_what_appending_would(told: Tell) -> None:
+    def turns(first: int, last: int) -> list[dict[str, str]]:
+        return [
+            {
+                "role": role,
+                "content": f"Turn {n}: the {role} tells of depot {n} and its parcels at some length.",
+            }
+            for n in range(first, last)
+            for role in ("user", "assistant")
+        ]
+
+    def body(messages: list[dict[str, str]]) -> Body:
+        return {"messages": [{"role": "system", "content": RULES[0]}, *messages]}
+
+    sliding = told([body(turns(n, n + 6)[:-1]) for n in range(5)])
+    growing = told([body(turns(0, n + 6)[:-1]) for n in range(5)])
+    (recovered,) = sliding.outcome.recovered
+    assert recovered.remedy is Remedy.KEEP_HISTORY
+    assert recovered.gain_tokens == sliding.computed - growing.computed > 0
+    assert recovered.added_tokens == growing.outcome.prompt_tokens - sliding.outcome.prompt_tokens
+    assert any("grow" in caveat for caveat in recovered.caveats)
+
+
+def test_a_value_of_one_user_moves_behind_and_carries_a_warning(told: Tell) -> None:
+    def system(i: int) -> str:
+        return "\n".join([f"Account {('Fernhill', 'Oakdale')[i % 2]} Parts", *RULES])
+
+    shared = [asked(system(i), i, user=("fern", "oak")[i % 2]) for i in range(12)]
+    (recovered,) = told(shared).outcome.recovered
+    assert recovered.remedy is Remedy.MOVE_BEHIND_PART
+    assert any("one user" in caveat for caveat in recovered.caveats)
+
+
+def test_no_fix_shares_across_namespaces(told: Tell) -> None:
+    def system(i: int) -> str:
+        return "\n".join([f"Account {('Fernhill', 'Oakdale')[i % 2]} Parts", *RULES])
+
+    shared = [asked(system(i), i) for i in range(12)]
+    outcome = told(shared, tenant_id=lambda i: ("fern", "oak")[i % 2]).outcome
+    assert outcome.gain_tokens == 0
+    assert outcome.reusable_tokens_after == outcome.reusable_tokens
+
+
+def test_a_healthy_log_has_nothing_to_recover(told: Tell) -> None:
+    messages = [{"role": "system", "content": with_line(0, "Today is 5 October 2026. Request 7f3a99c0.")}]
+    bodies = []
+    for turn in range(6):
+        messages = [*messages, {"role": "user", "content": f"Question {turn} of 2026-10-0{turn + 1}"}]
+        bodies.append({"messages": messages})
+        messages = [*messages, {"role": "assistant", "content": f"Answer {turn}"}]
+    outcome = told(bodies).outcome
+    assert outcome.recovered == ()
+    assert outcome.gain_tokens == 0
+
+
+def test_planted_breakers_are_all_found_and_their_fixes_recover_the_possible_gain(tmp_path: Path) -> None:
+    result = run(tmp_path, requests=1600, seed=1)
+    assert result.recall == 1
+    assert result.false_alarms == ()
+    assert result.share >= 0.95
