@@ -85,6 +85,9 @@ def _divergence(
     silent = shared - common < 1 or bool(usage.read[row] >= 0)
     if lost < WORTH_SAYING and silent and not _may_have_missed(usage, row, against):
         return None
+    requests = traced.log.requests
+    if requests[row].dialect is not requests[against].dialect:
+        return None  # the same call as two programs wrote it down, or two programs
     compared = comparer.compare(row, against)
     if compared is None or not compared.differences:
         return None
@@ -127,9 +130,7 @@ def _breaks(
             return lost >= (WORTH_SAYING if told or begun_alike else LONG_AGAIN)
         if change is Change.COMPACTION:
             return compared.equal_parts > 0 and lost >= WORTH_SAYING
-    return (
-        compared.in_place and lost >= LONG_AGAIN and not compared.equal_parts and _alike(comparer, compared)
-    )
+    return lost >= LONG_AGAIN and _equal_behind(comparer, compared) >= FIXED_TEXT
 
 
 def _alike(comparer: Comparer, compared: Compared) -> bool:

@@ -22,13 +22,24 @@ blocks; a constant time in an example; a clock behind the last cache marker; the
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Slot, ValueKind
 from analyzers.findings import Finding, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
 from analyzers.rules.sightings import sighted_findings
+from analyzers.rules.slot_checks import (
+    slot_breaker,
+    value_slot,
+)
 from analyzers.rules.stranded import stranded_findings
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Move the time behind the fixed text, best into the newest user turn, or cut it to the day."
 
@@ -41,4 +52,9 @@ def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     return sighted_findings(RULE, prompt, context, {"time stamp", "time of day", "epoch time"}, _ADVICE)
 
 
-RULE = Rule.of(__name__, Level.ERROR, template=_template, request=_request)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if value_slot(slot, ValueKind.CLOCK):
+        yield slot_breaker(RULE, slot, log, "a clock", _ADVICE)
+
+
+RULE = Rule.of(__name__, Level.ERROR, template=_template, request=_request, pair=_pair)

@@ -19,13 +19,24 @@ Must not flag: "Policy effective 2024-01-01" and other dates that are part of th
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Slot, ValueKind
 from analyzers.findings import Finding, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
 from analyzers.rules.sightings import sighted_findings
+from analyzers.rules.slot_checks import (
+    slot_breaker,
+    value_slot,
+)
 from analyzers.rules.stranded import stranded_findings
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Move the date behind the fixed text; it is the same all day, so it may stand before what changes more often."
 
@@ -38,4 +49,9 @@ def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     return sighted_findings(RULE, prompt, context, {"current date"}, _ADVICE)
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template, request=_request)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if value_slot(slot, ValueKind.DATE):
+        yield slot_breaker(RULE, slot, log, "a date", _ADVICE)
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, request=_request, pair=_pair)

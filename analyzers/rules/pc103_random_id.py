@@ -16,13 +16,24 @@ Must not flag: an id in an example of an API answer, a pinned digest, a constant
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Slot, ValueKind
 from analyzers.findings import Finding, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
 from analyzers.rules.sightings import sighted_findings
+from analyzers.rules.slot_checks import (
+    slot_breaker,
+    value_slot,
+)
 from analyzers.rules.stranded import stranded_findings
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Leave the id out of the prompt (send it as metadata), or put it behind the fixed text."
 
@@ -37,4 +48,9 @@ def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     return sighted_findings(RULE, prompt, context, _KINDS, _ADVICE)
 
 
-RULE = Rule.of(__name__, Level.ERROR, template=_template, request=_request)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if value_slot(slot, ValueKind.RANDOM_ID):
+        yield slot_breaker(RULE, slot, log, "an id that differs", _ADVICE)
+
+
+RULE = Rule.of(__name__, Level.ERROR, template=_template, request=_request, pair=_pair)

@@ -17,13 +17,24 @@ Must not flag: a loop's own counter that numbers fixed items; "step 3 of the pro
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Slot, ValueKind
 from analyzers.findings import Finding, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
 from analyzers.rules.sightings import sighted_findings
+from analyzers.rules.slot_checks import (
+    slot_breaker,
+    value_slot,
+)
 from analyzers.rules.stranded import stranded_findings
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Move the counter to the end of the newest user turn, or leave it out."
 
@@ -36,4 +47,9 @@ def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     return sighted_findings(RULE, prompt, context, {"counter"}, _ADVICE)
 
 
-RULE = Rule.of(__name__, Level.ERROR, template=_template, request=_request)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if value_slot(slot, ValueKind.COUNTER):
+        yield slot_breaker(RULE, slot, log, "a counter", _ADVICE)
+
+
+RULE = Rule.of(__name__, Level.ERROR, template=_template, request=_request, pair=_pair)

@@ -19,12 +19,23 @@ for every request of a deployment, once they are annotated (`pcache: volatility=
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Slot, ValueKind
 from analyzers.findings import Finding, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
+from analyzers.rules.slot_checks import (
+    slot_breaker,
+    value_slot,
+)
 from analyzers.rules.stranded import stranded_findings
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Put the environment behind the fixed text, or into a message, and mark the fixed text by itself."
 
@@ -33,4 +44,9 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     return stranded_findings(RULE, context, {Cause.ENVIRONMENT}, _ADVICE)
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if value_slot(slot, ValueKind.ENVIRONMENT):
+        yield slot_breaker(RULE, slot, log, "a value of the environment", _ADVICE)
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, pair=_pair)

@@ -18,13 +18,24 @@ Must not flag: the assistant's own name, the company, a support address in the t
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Slot, ValueKind
 from analyzers.findings import Finding, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
 from analyzers.rules.sightings import sighted_findings
+from analyzers.rules.slot_checks import (
+    slot_breaker,
+    value_slot,
+)
 from analyzers.rules.stranded import stranded_findings
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Put what belongs to the user or tenant behind the text that all of them share."
 
@@ -37,4 +48,9 @@ def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     return sighted_findings(RULE, prompt, context, {"e-mail address", "user name"}, _ADVICE)
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template, request=_request)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if value_slot(slot, ValueKind.IDENTITY):
+        yield slot_breaker(RULE, slot, log, "a name or account", _ADVICE)
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, request=_request, pair=_pair)

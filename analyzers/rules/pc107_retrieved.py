@@ -19,12 +19,23 @@ annotated (`pcache: volatility=release`).
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Slot, ValueKind
 from analyzers.findings import Finding, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
+from analyzers.rules.slot_checks import (
+    slot_breaker,
+    value_slot,
+)
 from analyzers.rules.stranded import stranded_findings
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Move the retrieved text behind all fixed text, best to the end of the newest user turn."
 
@@ -33,4 +44,9 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     return stranded_findings(RULE, context, {Cause.RETRIEVED}, _ADVICE)
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if value_slot(slot, ValueKind.RETRIEVED):
+        yield slot_breaker(RULE, slot, log, "text that is put in anew", _ADVICE)
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, pair=_pair)

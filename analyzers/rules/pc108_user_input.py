@@ -18,12 +18,24 @@ user inside the conversation.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Slot, ValueKind
 from analyzers.findings import Finding, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
+from analyzers.rules.slot_checks import (
+    in_head,
+    slot_breaker,
+    value_slot,
+)
 from analyzers.rules.stranded import stranded_findings
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Move the question behind the instructions."
 
@@ -32,4 +44,9 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     return stranded_findings(RULE, context, {Cause.USER_INPUT}, _ADVICE)
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if value_slot(slot, ValueKind.OTHER) and not in_head(slot):
+        yield slot_breaker(RULE, slot, log, "text of the user in front of text that stays the same", _ADVICE)
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, pair=_pair)

@@ -20,12 +20,24 @@ reminder of a few words behind the conversation.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Slot, ValueKind
 from analyzers.findings import Finding, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
+from analyzers.rules.slot_checks import (
+    in_head,
+    slot_breaker,
+    value_slot,
+)
 from analyzers.rules.stranded import SELDOM, stranded, stranded_findings
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Move the value behind the fixed text, or say how often it changes (`pcache: volatility=release`)."
 
@@ -41,4 +53,9 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
                 yield stranded(RULE, exposure, lost, "Put the fixed text before the conversation.")
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if value_slot(slot, ValueKind.OTHER) and in_head(slot):
+        yield slot_breaker(RULE, slot, log, "a value that varies", _ADVICE)
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, pair=_pair)

@@ -19,12 +19,24 @@ conditions behind all fixed text; an `if` around a value that it only guards (`{
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Change, Slot
 from analyzers.findings import Evidence, Finding, Fix, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
+from analyzers.rules.slot_checks import (
+    comes_and_goes,
+    in_head,
+    in_history,
+    slot_breaker,
+)
 from analyzers.rules.stranded import OFTEN, SELDOM, UNKNOWN_LENGTH, place, shown
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
 
 
 def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
@@ -49,4 +61,16 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
         )
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    gone_or_new = slot.change in (Change.BLOCK_ADDED, Change.BLOCK_REMOVED) and in_head(slot)
+    if gone_or_new or (slot.change is Change.TEXT and comes_and_goes(slot) and not in_history(slot)):
+        yield slot_breaker(
+            RULE,
+            slot,
+            log,
+            "text that comes and goes",
+            "Put text that is not always there behind the text that is.",
+        )
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, pair=_pair)

@@ -15,12 +15,22 @@ Must not flag: a list written out in the source, even if it is not sorted by nam
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from analyzers.findings import Finding, Fix, Level
+from analyzers.breakers import Breaker
+from analyzers.divergence import Change, Slot
+from analyzers.findings import Finding, Fix, Level, Safety
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
+from analyzers.rules.slot_checks import (
+    changes,
+)
 from analyzers.rules.stranded import place, shown
 from analyzers.templates.parts import Cause, Prompt, Value
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _CAUSES = {Cause.UNORDERED, Cause.RANDOM_CHOICE}
 
@@ -37,4 +47,15 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
             )
 
 
-RULE = Rule.of(__name__, Level.ERROR, template=_template)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    yield from changes(
+        RULE,
+        slot,
+        log,
+        {Change.TOOLS_REORDERED: "the same tools in another order"},
+        "Sort the tools by name before they are sent.",
+        safety=Safety.SAFE,
+    )
+
+
+RULE = Rule.of(__name__, Level.ERROR, template=_template, pair=_pair)

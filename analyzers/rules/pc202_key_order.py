@@ -17,12 +17,22 @@ order is that of the source; Jinja's own `tojson`, which sorts keys.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from analyzers.findings import Finding, Level
+from analyzers.breakers import Breaker
+from analyzers.divergence import Change, Slot
+from analyzers.findings import Finding, Level, Safety
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
+from analyzers.rules.slot_checks import (
+    changes,
+)
 from analyzers.rules.stranded import stranded_findings
 from analyzers.templates.parts import Cause, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Pass sort_keys=True, so that the same object always gives the same text."
 
@@ -31,4 +41,15 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     return stranded_findings(RULE, context, {Cause.UNSORTED_JSON}, _ADVICE)
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    yield from changes(
+        RULE,
+        slot,
+        log,
+        {Change.KEY_ORDER: "the same JSON with its keys in another order"},
+        "Serialise tools and schemas with sorted keys, or keep them as first sent.",
+        safety=Safety.SAFE,
+    )
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, pair=_pair)

@@ -13,10 +13,20 @@ Must not flag: files whose lines all end in LF.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Change, Slot
 from analyzers.findings import Finding, Fix, Level, Location, Safety
 from analyzers.rules.registry import Rule
+from analyzers.rules.slot_checks import (
+    changes,
+    in_head,
+)
 from analyzers.templates.parts import Source
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
 
 
 def _source(source: Source) -> Iterator[Finding]:
@@ -32,4 +42,16 @@ def _source(source: Source) -> Iterator[Finding]:
         )
 
 
-RULE = Rule.of(__name__, Level.WARNING, source=_source)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if in_head(slot):
+        yield from changes(
+            RULE,
+            slot,
+            log,
+            {Change.LINE_ENDS: "other line ends"},
+            "Send the same line ends always.",
+            safety=Safety.SAFE,
+        )
+
+
+RULE = Rule.of(__name__, Level.WARNING, source=_source, pair=_pair)

@@ -13,12 +13,18 @@ Must not flag: up to four markers; markers in branches of which only one is take
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
 from analyzers.findings import Evidence, Finding, Fix, Level
 from analyzers.rules.context import CheckContext
+from analyzers.rules.log_checks import log_breaker, path_at
 from analyzers.rules.marked import MARKER_LIMIT, at, markers, shown_place, texts
 from analyzers.rules.registry import Rule
 from analyzers.templates.parts import Marker, Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
 
 
 def _least_needed(prompt: Prompt, found: list[tuple[int, Marker]]) -> str:
@@ -48,4 +54,21 @@ def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     )
 
 
-RULE = Rule.of(__name__, Level.ERROR, template=_check, request=_check)
+def _log(log: "LogEvidence") -> Iterator[Breaker]:
+    trace = log.traced.trace
+    rows = [row for row in range(len(trace)) if len(trace.markers.of(row)) > MARKER_LIMIT]
+    if rows:
+        paths = [path_at(log, rows[0], int(depth)) for depth in trace.markers.of(rows[0])]
+        yield log_breaker(
+            RULE,
+            log,
+            rows,
+            f"{len(paths)} cache markers ({', '.join(paths)}) where the provider takes {MARKER_LIMIT}: the request is "
+            "refused and nothing is cached",
+            "Keep the markers on the last tool, the last system block and the newest message.",
+            json_path=paths[MARKER_LIMIT],
+            subject="markers",
+        )
+
+
+RULE = Rule.of(__name__, Level.ERROR, template=_check, request=_check, log=_log)

@@ -14,12 +14,18 @@ Must not flag: markers on pictures, tools or tool results; markers on blocks who
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
 from analyzers.findings import Evidence, Finding, Fix, Level
 from analyzers.rules.context import CheckContext
+from analyzers.rules.log_checks import log_breaker, requests_words
 from analyzers.rules.marked import at, markers, shown_place
 from analyzers.rules.registry import Rule
 from analyzers.templates.parts import Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
 
 
 def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
@@ -35,4 +41,46 @@ def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
             )
 
 
-RULE = Rule.of(__name__, Level.ERROR, template=_check, request=_check)
+def _empty_marked(log: "LogEvidence") -> dict[int, str]:
+    """Rendered parts with a marker on a block without text, and the block's path."""
+    found: dict[int, str] = {}
+    for part in log.traced.parts:
+        start = 0
+        for end in part.block_ends:
+            inside = range(start, end.segments)
+            start = end.segments
+            texts = [part.segments[i] for i in inside if part.paths[i] not in (None, ".role")]
+            if (
+                end.marker_ttl_s is not None
+                and not any(s.special or s.text.strip() for s in texts)
+                and end.path
+            ):
+                found[part.number] = end.path
+    return found
+
+
+def _log(log: "LogEvidence") -> Iterator[Breaker]:
+    where: dict[str, list[int]] = {}
+    empty = _empty_marked(log)
+    sequences = log.traced.sequences
+    for row, request in enumerate(log.traced.log.requests):
+        runs = sequences.runs[sequences.offsets[row] : sequences.offsets[row + 1]].tolist()
+        if not empty.keys() & set(runs):
+            continue
+        for run, path in zip(runs, log.traced.rendering.paths(request), strict=True):
+            if run in empty:
+                where.setdefault(path + empty[run], []).append(row)
+    for place, rows in where.items():
+        yield log_breaker(
+            RULE,
+            log,
+            rows,
+            f"the cache marker at {place} stands on a text block that is empty or white space only; the provider "
+            f"refuses the request, and every later one that holds the block ({requests_words(len(rows))})",
+            "Leave the empty block out and put the marker on the block before it.",
+            json_path=place,
+            subject=place,
+        )
+
+
+RULE = Rule.of(__name__, Level.ERROR, template=_check, request=_check, log=_log)

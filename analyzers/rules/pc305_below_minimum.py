@@ -14,13 +14,20 @@ estimate where the model's own tokenizer is not public.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
 from analyzers.findings import Evidence, Finding, Fix, Level
 from analyzers.rules.context import CheckContext
+from analyzers.rules.log_checks import log_breaker, path_at, requests_words
 from analyzers.rules.marked import at, markers, shown_place, texts
 from analyzers.rules.registry import Rule
 from analyzers.rules.stranded import place, shown
 from analyzers.templates.parts import Marker, Prompt, Text, Value
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 TOLERANCE = 0.2
 """How far a stand-in tokenizer may be off; within it of the minimum there is no verdict."""
@@ -87,4 +94,31 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
         )
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template, request=_check)
+def _log(log: "LogEvidence") -> Iterator[Breaker]:
+    trace, usage = log.traced.trace, log.usage
+    groups: dict[tuple[str | None, str | None], list[int]] = {}
+    for row, request in enumerate(log.traced.log.requests):
+        if len(trace.markers.of(row)) and usage.read[row] == 0 and usage.written[row] == 0:
+            groups.setdefault((request.provider, request.model), []).append(row)
+    for (provider, model), rows in groups.items():
+        minimum = log.limits_of(provider, model).minimum_tokens
+        deepest = {row: int(trace.markers.of(row)[-1]) * float(usage.scale[row]) for row in rows}
+        short = [row for row in rows if minimum is not None and deepest[row] < minimum * (1 + TOLERANCE)]
+        if minimum is None or not short:
+            continue
+        tokens = max(int(deepest[row]) for row in short)
+        place = path_at(log, short[0], int(trace.markers.of(short[0])[-1]))
+        yield log_breaker(
+            RULE,
+            log,
+            short,
+            f"about {tokens:,} tokens stand before the last marker ({place}) and {model} caches from {minimum:,}: "
+            f"{requests_words(len(short))} wrote and read nothing, and no error says so",
+            "Put more stable text before the marker, use a model with a lower minimum, or drop the marker.",
+            json_path=place,
+            token_offset=int(trace.markers.of(short[0])[-1]),
+            subject=model or "",
+        )
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, request=_check, log=_log)

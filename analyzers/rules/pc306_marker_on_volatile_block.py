@@ -16,13 +16,20 @@ Must not flag: a rolling marker on the newest message of a conversation; a secon
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
 from analyzers.findings import Evidence, Finding, Fix, Level
 from analyzers.rules.context import CheckContext
+from analyzers.rules.log_checks import READ_PRICE, WRITE_PRICE, log_breaker, path_at, requests_words
 from analyzers.rules.marked import at, markers, shown_place, texts
 from analyzers.rules.registry import Rule
 from analyzers.rules.stranded import shown
 from analyzers.templates.parts import Cause, Prompt, Scope
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+    from analyzers.misses import Miss
 
 
 def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
@@ -55,4 +62,39 @@ def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     )
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_check, request=_check)
+def _log(log: "LogEvidence") -> Iterator[Breaker]:
+    from analyzers.misses import MissCause
+
+    trace, usage, requests = log.traced.trace, log.usage, log.traced.log.requests
+    groups: dict[str | None, list[Miss]] = {}
+    for miss in log.misses:
+        if miss.cause is MissCause.VOLATILE_MARKER:
+            groups.setdefault(requests[miss.request].model, []).append(miss)
+    for misses in groups.values():
+        rows = sorted({miss.request for miss in misses} | {miss.against for miss in misses})
+        first = misses[0]
+        marker = path_at(log, first.request, int(trace.markers.of(first.request)[-1]))
+        stable = path_at(log, first.request, first.depth)
+        written = sum(int(usage.written[row]) for row in rows)
+        read = sum(int(usage.read[row]) for row in rows)
+        kept = sum(m.expected for m in misses) / len(misses)
+        now = written * WRITE_PRICE[300] + read * READ_PRICE
+        fixed = written + read - len(rows) * kept + kept * (WRITE_PRICE[300] + READ_PRICE * (len(rows) - 1))
+        yield log_breaker(
+            RULE,
+            log,
+            [miss.request for miss in misses],
+            f"the marker at {marker} stands on text that differs in every request: {written:,} tokens were written by "
+            f"{requests_words(len(rows))} and {read:,} read; with it on {stable} about {kept:,.0f} tokens would be "
+            f"written once and read by the others (cost in input tokens: {now:,.0f} now, about {fixed:,.0f} then, "
+            f"{written + read:,} without caching)",
+            f"Put the marker on the last block that stays the same ({stable}).",
+            losses=[miss.lost for miss in misses],
+            estimated=True,
+            against=first.against,
+            json_path=marker,
+            subject=marker,
+        )
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_check, request=_check, log=_log)

@@ -13,13 +13,19 @@ Must not flag: a constant; the documented default written out.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
 from analyzers.findings import Finding, Fix, Level
 from analyzers.rules.context import CheckContext
+from analyzers.rules.log_checks import setting_breakers
 from analyzers.rules.parameters import varying_parameters
 from analyzers.rules.registry import Rule
 from analyzers.rules.stranded import place, shown
 from analyzers.templates.parts import Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
 
 
 def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
@@ -33,4 +39,12 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
         )
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template)
+def _named(name: str) -> bool:
+    return any(word in name.lower() for word in ("thinking", "reasoning")) and "effort" not in name.lower()
+
+
+def _log(log: "LogEvidence") -> Iterator[Breaker]:
+    yield from setting_breakers(RULE, log, _named, "Keep one setting for the whole session.")
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, log=_log)

@@ -14,13 +14,19 @@ Must not flag: a constant; leaving it out where the default is the same (`auto`)
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
 from analyzers.findings import Finding, Fix, Level
 from analyzers.rules.context import CheckContext
+from analyzers.rules.log_checks import setting_breakers
 from analyzers.rules.parameters import varying_parameters
 from analyzers.rules.registry import Rule
 from analyzers.rules.stranded import place, shown
 from analyzers.templates.parts import Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
 
 
 def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
@@ -34,4 +40,15 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
         )
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template)
+def _named(name: str) -> bool:
+    return any(
+        word in name.lower()
+        for word in ("tool_choice", "toolchoice", "parallel_tool", "functioncallingconfig")
+    )
+
+
+def _log(log: "LogEvidence") -> Iterator[Breaker]:
+    yield from setting_breakers(RULE, log, _named, "Keep one value for the whole session.")
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, log=_log)

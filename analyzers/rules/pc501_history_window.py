@@ -16,13 +16,24 @@ Must not flag: a slice that drops the system message or takes a fixed beginning 
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Change, Slot
 from analyzers.findings import Finding, Fix, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
+from analyzers.rules.slot_checks import (
+    first_broken,
+    slot_breaker,
+)
 from analyzers.rules.stranded import place, shown
 from analyzers.templates.parts import Cause, Loop, Prompt, Value
 from analyzers.templates.volatility import judge, judge_guard
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
+
 
 _ADVICE = "Drop messages in blocks, so that the start of the history stays put between drops."
 
@@ -51,4 +62,12 @@ def _windowed(loop: Loop) -> bool:
     return "[-" in source and source.endswith(":]") and judge_guard(loop).cause is Cause.CONVERSATION
 
 
-RULE = Rule.of(__name__, Level.WARNING, template=_template)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    if slot.change is not Change.MESSAGES_DROPPED:
+        return
+    steps = [difference.shift for _, difference in first_broken(slot)]
+    note = f"{min(steps)} to {max(steps)} messages at a time" if steps else ""
+    yield slot_breaker(RULE, slot, log, "the oldest messages are dropped", _ADVICE, note=note)
+
+
+RULE = Rule.of(__name__, Level.WARNING, template=_template, pair=_pair)

@@ -14,12 +14,21 @@ Must not flag: templates that never render reasoning.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from analyzers.breakers import Breaker
+from analyzers.divergence import Change, Slot
 from analyzers.findings import Finding, Fix, Level
 from analyzers.rules.chat import probed, where_named
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
+from analyzers.rules.slot_checks import (
+    changes,
+)
 from analyzers.templates.parts import Prompt
+
+if TYPE_CHECKING:
+    from analyzers.log_evidence import LogEvidence
 
 
 def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
@@ -33,4 +42,14 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
         )
 
 
-RULE = Rule.of(__name__, Level.INFO, template=_template)
+def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
+    yield from changes(
+        RULE,
+        slot,
+        log,
+        {Change.REASONING_STRIPPED: "reasoning of an old turn is gone"},
+        "Keep the reasoning of old turns where the model allows it.",
+    )
+
+
+RULE = Rule.of(__name__, Level.INFO, template=_template, pair=_pair)

@@ -10,7 +10,8 @@ A rule has a check for each kind of evidence that can show its cause, and None f
 template  takes a Prompt (a template, a chat template, a call site in Python source) and a CheckContext
 request   takes a Prompt made of one request's body, and a CheckContext
 source    takes a Source, for what concerns a template file as a whole (line ends, encoding)
-pair      takes what two compared requests show; its arguments belong to the log side
+pair      takes a Slot (what a place that varies did over a log) and the LogEvidence it stands in; gives Breakers
+log       takes the LogEvidence of a whole log: markers, parameters, time, identity; gives Breakers
 usage     takes usage figures; its arguments belong to the log side
 
 A rule without any check is found by another module, which makes its findings with `Rule.finding`.
@@ -45,6 +46,8 @@ FAMILIES = {
 PromptCheck = Callable[[Prompt, CheckContext], Iterable[Finding]]
 SourceCheck = Callable[[Source], Iterable[Finding]]
 LogCheck = Callable[..., Iterable[Finding]]
+BreakerCheck = Callable[..., Any]
+"""Gives an iterable of Breakers."""
 
 _MODULE_NAME = re.compile(r"pc(\d{3})_([a-z0-9_]+)")
 
@@ -63,7 +66,8 @@ class Rule:
     template: PromptCheck | None = None
     request: PromptCheck | None = None
     source: SourceCheck | None = None
-    pair: LogCheck | None = None
+    pair: BreakerCheck | None = None
+    log: BreakerCheck | None = None
     usage: LogCheck | None = None
     by_request: bool = False
 
@@ -76,7 +80,8 @@ class Rule:
         template: PromptCheck | None = None,
         request: PromptCheck | None = None,
         source: SourceCheck | None = None,
-        pair: LogCheck | None = None,
+        pair: BreakerCheck | None = None,
+        log: BreakerCheck | None = None,
         usage: LogCheck | None = None,
         by_request: bool = False,
     ) -> "Rule":
@@ -89,7 +94,17 @@ class Rule:
             )
         name = match[2].replace("_", "-")
         return cls(
-            f"PC{match[1]}", name, level, docs.strip(), template, request, source, pair, usage, by_request
+            f"PC{match[1]}",
+            name,
+            level,
+            docs.strip(),
+            template,
+            request,
+            source,
+            pair,
+            log,
+            usage,
+            by_request,
         )
 
     @property

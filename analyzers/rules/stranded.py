@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from analyzers.findings import Evidence, Finding, Fix, Level, Location
+from analyzers.findings import Evidence, Finding, Fix, Level, Location, Safety
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
 from analyzers.templates.exposure import Exposure
-from analyzers.templates.parts import Cause, Scope, Span
+from analyzers.templates.parts import Cause, Scope, Span, Value
 
 WORTH_A_NOTE = 4
 """Fewer tokens behind a value than this are an ending (`Answer:`), not a layout mistake."""
@@ -58,8 +58,15 @@ def stranded(rule: Rule, exposure: Exposure, lost: int, advice: str) -> Finding:
         subject=exposure.subject,
         tokens_lost=lost,
         evidence=Evidence(scope=None if scope is None else str(scope)),
-        fix=Fix(advice),
+        fix=repaired(advice, exposure.value),
     )
+
+
+def repaired(advice: str, value: Value | None) -> Fix:
+    """The fix of a value: with the edit that its front end proposes, which is safe, or advice alone."""
+    if value is None or value.repair is None:
+        return Fix(advice)
+    return Fix(advice, (value.repair,), Safety.SAFE)
 
 
 def level_of(exposure: Exposure, lost: int) -> Level:
