@@ -31,7 +31,7 @@ class _Group:
 
 def find_slots(traced: TracedLog, divergences: Divergences) -> list[Slot]:
     """The slots of a log, those that break most tokens first."""
-    apps = _applications(traced, divergences)
+    apps = applications(traced, divergences)
     groups: dict[Hashable, _Group] = {}
     for divergence in divergences.found:
         seen: set[Hashable] = set()
@@ -85,7 +85,7 @@ def _parts_by_content(traced: TracedLog, divergences: Divergences) -> dict[int, 
     return numbers
 
 
-def _applications(traced: TracedLog, divergences: Divergences) -> list[str]:
+def applications(traced: TracedLog, divergences: Divergences) -> list[str]:
     """The route of each request, else the first request it shares most content with, over all steps back."""
     table = traced.trace.requests
     names: list[str] = []
