@@ -1,6 +1,6 @@
 """The four ways of `pcache simulate`: a grid or one point of it, an engine, a replay, a provider's rules."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -217,7 +217,14 @@ def simulate_replay(question: Question, words: ReplayWords, output: Output) -> i
     return _give_run(trace, run, kv, by_field, output)
 
 
-def replay_provider(question: Question, provider: str, what_if: list[str], output: Output) -> int:
+def replay_provider(
+    question: Question,
+    provider: str,
+    what_if: list[str],
+    output: Output,
+    rule_files: Sequence[Path] = (),
+    price_files: Sequence[Path] = (),
+) -> int:
     """The log under the rules of its providers, beside what it logged; with a what-if, beside the log as it is."""
     from pcache_cli.reports.provider_replay import (
         figures_of_provider,
@@ -240,7 +247,7 @@ def replay_provider(question: Question, provider: str, what_if: list[str], outpu
     change = parse_what_if(what_if)
     trace, traced = question.read()
     requests = None if traced is None else traced.log.requests
-    rules, prices = load_rule_book(), load_price_book()
+    rules, prices = load_rule_book(rule_files), load_price_book(price_files)
     named = None if provider == "auto" else provider
     result = replay(trace, rules, requests, named, change)
     summary = summarise_replay(trace, result, prices, requests)

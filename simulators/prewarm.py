@@ -112,6 +112,8 @@ def prewarming(
                 )
             )
     keep.sort(key=lambda k: (-k.saving, k.first_row, k.tokens))
+    # Text of a few tokens behind a long prefix is kept with it and needs no line of its own.
+    keep = [k for k in keep if k.saving * 100 >= keep[0].saving]
     ordered = sorted(bursts.values(), key=lambda b: (-b.saving, b.first_row))
     return Prewarming(tuple(ordered[:top]) if known else None, tuple(keep[:top]))
 

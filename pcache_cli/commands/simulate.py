@@ -88,6 +88,12 @@ def simulate(
     what_if: Annotated[
         list[str] | None, _option("With --provider: automatic, markers=best, ttl=1h, model=NAME; repeatable.")
     ] = None,
+    rules: Annotated[
+        list[Path] | None, _option("With --provider: your own provider rules (YAML); repeatable.")
+    ] = None,
+    prices: Annotated[
+        list[Path] | None, _option("With --provider: your own prices (YAML or JSON); repeatable.")
+    ] = None,
     calibration: Annotated[
         Path | None, _option("calibration.json of pcache probe: time to first token.")
     ] = None,
@@ -157,8 +163,10 @@ def simulate(
             raise UsageError(f"{stray[0]} is an option of an engine; name it with --engine")
     if provider is None and what_if:
         raise UsageError("--what-if changes a provider's rules; name the provider with --provider")
+    if provider is None and (rules or prices):
+        raise UsageError("--rules and --prices are a provider's; name it with --provider")
     if provider is not None:
-        return replay_provider(question, provider, what_if or [], out)
+        return replay_provider(question, provider, what_if or [], out, rules or [], prices or [])
     if engine is not None:
         size = question.one_block_size()
         options, notes = engine_options(

@@ -31,7 +31,7 @@ def verdict(overview: CostOverview) -> str:
 
 
 def _paid(bill: Bill) -> str:
-    sentence = f"{count(bill.requests)} requests cost {money(bill.paid, bill.currency)}; "
+    sentence = f"{_plural(bill.requests, 'request')} cost {money(bill.paid, bill.currency)}; "
     without = money(bill.without_cache, bill.currency)
     if bill.saving > 0:
         sentence += (
@@ -86,12 +86,16 @@ def advice(overview: CostOverview) -> list[str]:
         found.append(
             (
                 keep.saving,
-                f"keep the {count(keep.tokens)}-token prefix warm: {keep.pings} reads instead of "
-                f"{keep.rewrites} rewrites save {money(keep.saving, keep.currency)}",
+                f"keep the {count(keep.tokens)}-token prefix warm: {_plural(keep.pings, 'read')} instead of "
+                f"{_plural(keep.rewrites, 'rewrite')} saves {money(keep.saving, keep.currency)}",
             )
         )
     found.sort(key=lambda item: -item[0])
     return [text for _, text in found[:3]]
+
+
+def _plural(number: int, word: str) -> str:
+    return f"{count(number)} {word}" if number == 1 else f"{count(number)} {word}s"
 
 
 def _lifetime_advice(choice: LifetimeChoice, report: CostReport) -> list[tuple[Any, str]]:
