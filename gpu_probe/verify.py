@@ -9,13 +9,14 @@ planted in every run: a check that passes it is worthless, and the run fails.
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from gpu_probe.forward import empty_cache, greedy_tokens, prefill, random_ids
 from gpu_probe.kv_image import KvImage, TensorSpec, capture, rebuild
 from gpu_probe.models import WEIGHT_SPREAD, LoadedModel, build_from_config, describe
-from simulators.calibration import Check, Geometry
+from simulators.calibration import Check
 
 _GREEDY_TOKENS = 32
 _EXAM_TOKENS = 160
@@ -59,13 +60,25 @@ class Exam:
     full: torch.Tensor
 
 
-def tolerance(dtype: torch.dtype, geometry: Geometry) -> Tolerance:
-    """What rounding may do. Measured on tiny to 512-wide models: attention in fp32 stays below 1e-5 and in bf16
-    below 0.08 of std; recurrent layers, whose chunks are cut elsewhere, reach 3e-4 and, at single positions
-    that a small norm blows up, 1.0 in bf16. Planted faults lie above 4e-2."""
-    if dtype == torch.float32:
-        return Tolerance(2e-3, 1e-4) if geometry.recurrent_layers else Tolerance(1e-4, 1e-5)
-    return Tolerance(2.0, 0.1) if geometry.recurrent_layers else Tolerance(0.15, 3e-2)
+def tolerance(loaded: LoadedModel) -> Tolerance:
+    """What rounding may do. Measured with the weights of the catalogue (November 2026, on the host): attention in
+    fp32 stays below 1e-5; in bf16 it grows with depth, to 0.09 of std after 16 layers and 0.18 after 32 (root mean
+    square 0.02 and 0.04). Recurrent layers, whose chunks are cut elsewhere, reach 4e-4 in fp32 and, in bf16, 1.0 at
+    single positions that a small norm blows up; so may an expert chosen by a hair. Planted faults in fp32 lie above
+    1e-2.
+    """
+    recurrent = loaded.card.geometry.recurrent_layers > 0
+    if loaded.dtype == torch.float32:
+        return Tolerance(2e-3, 1e-4) if recurrent else Tolerance(1e-4, 1e-5)
+    depth = max(1.0, loaded.card.geometry.layers / 16)
+    if recurrent or _experts(loaded.config) > 1:
+        return Tolerance(2.0, 0.1 * depth)
+    return Tolerance(0.2 * depth, 0.04 * depth)
+
+
+def _experts(config: Any) -> int:
+    names = ("num_experts", "n_routed_experts", "num_local_experts")
+    return max(int(getattr(config, name, None) or 0) for name in names)
 
 
 def difference(reference: torch.Tensor, logits: torch.Tensor) -> Difference:
@@ -119,7 +132,7 @@ def check_storage(loaded: LoadedModel, exam: Exam, restored: KvImage, label: str
 def check_against_prefill(loaded: LoadedModel, exam: Exam, restored: KvImage, label: str) -> Check:
     """Restored must agree with a full prefill within the tolerance, at every suffix position."""
     found = difference(exam.full, continued(loaded, exam, restored))
-    allowed = tolerance(loaded.dtype, loaded.card.geometry)
+    allowed = tolerance(loaded)
     passed = found.largest <= allowed.largest and found.rms <= allowed.rms
     detail = f"rms {found.rms:.1e}, {found.flips} of {len(exam.full)} most likely tokens differ"
     return Check(f"{label}: restored against full prefill", passed, found.largest, allowed.largest, detail)
