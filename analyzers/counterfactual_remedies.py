@@ -72,7 +72,7 @@ def treatment_of(slot: Slot, traced: TracedLog, comparer: Comparer) -> Treatment
     meant, a template or tokenizer that gives other ids)."""
     change, parts = slot.change, traced.parts
     if change is Change.TEXT:
-        spans = {part: values for part, values in slot.spans.items() if any(v.start < v.end for v in values)}
+        spans = spread(slot, parts)
         if slot.scope in _STAYS_IN_A_CONVERSATION:
             rank = _STAYS_IN_A_CONVERSATION.index(slot.scope)
             return Treatment(Remedy.MOVE_BEHIND_PART, spans=spans, rank=rank)
@@ -95,6 +95,47 @@ def treatment_of(slot: Slot, traced: TracedLog, comparer: Comparer) -> Treatment
     if change in _HISTORY:
         return Treatment(Remedy.KEEP_HISTORY, rows=frozenset(slot.requests))
     return None
+
+
+_AROUND = 40
+"""Characters on each side of a value that must be equal for another text to hold the same slot."""
+_CONTEXTS = 8
+
+
+def spread(slot: Slot, parts: Sequence[RenderedPart]) -> dict[int, tuple[Value, ...]]:
+    """Where rendered parts hold a slot, those included that no difference showed: the same text stands around it."""
+    spans = {part: values for part, values in slot.spans.items() if any(v.start < v.end for v in values)}
+    contexts: dict[tuple[int, int, str, str], None] = {}
+    for part, values in spans.items():
+        for value in values:
+            text = parts[part].segments[value.segment].text
+            around = (
+                text[max(0, value.start - _AROUND) : value.start],
+                text[value.end : value.end + _AROUND],
+            )
+            if len(contexts) < _CONTEXTS and sum(map(len, around)) >= _AROUND:
+                contexts[id(parts[part].paths), value.segment, *around] = None
+    for other in parts:
+        if other.number in spans:
+            continue
+        for paths, index, left, right in contexts:
+            if id(other.paths) == paths and (found := _between(other, index, left, right)) is not None:
+                spans[other.number] = (found,)
+                break
+    return dict(sorted(spans.items()))
+
+
+def _between(part: RenderedPart, index: int, left: str, right: str) -> Value | None:
+    """The value between two texts; a text shorter than _AROUND stands at the start or the end of its segment."""
+    text = part.segments[index].text
+    at = text.find(left)
+    if at < 0 or (len(left) < _AROUND and at > 0):
+        return None
+    start = at + len(left)
+    end = text.find(right, start) if len(right) == _AROUND else len(text) - len(right)
+    if end <= start or (len(right) < _AROUND and not text.endswith(right, start)):
+        return None
+    return Value(part.number, index, start, end, text[start:end])
 
 
 def caveats_of(slot: Slot, treatment: Treatment, added: int) -> tuple[str, ...]:
