@@ -7,6 +7,7 @@ the name the model's own signature has (`cache` from 5.24 on, `past_key_values` 
 checked afterwards.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -64,14 +65,27 @@ def cached_length(cache: Any) -> int | None:
     return None
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """A greedy token and how far it led the second, in units of std(logits)."""
+
+    token: int
+    lead: float
+
+
 def greedy_tokens(
     loaded: LoadedModel, logits: torch.Tensor, cache: Any, *, cached: int, count: int
-) -> list[int]:
+) -> list[Chosen]:
     """`count` tokens, each the most likely one, continuing after `logits` [vocabulary]; the cache grows."""
-    tokens = [int(logits.argmax())]
-    while len(tokens) < count:
-        ids = torch.tensor([[tokens[-1]]], device=loaded.device)
+    chosen = [_most_likely(logits)]
+    while len(chosen) < count:
+        ids = torch.tensor([[chosen[-1].token]], device=loaded.device)
         logits = prefill(loaded, ids, cache, cached=cached)[-1]
         cached += 1
-        tokens.append(int(logits.argmax()))
-    return tokens
+        chosen.append(_most_likely(logits))
+    return chosen
+
+
+def _most_likely(logits: torch.Tensor) -> Chosen:
+    best = logits.float().topk(2)
+    return Chosen(int(best.indices[0]), float((best.values[0] - best.values[1]) / logits.float().std()))

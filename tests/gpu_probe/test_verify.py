@@ -1,5 +1,7 @@
 """Verification passes what is right and catches what is wrong."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -7,6 +9,7 @@ from gpu_probe.kv_image import KvImage
 from gpu_probe.verify import (
     FAULTS,
     check_against_prefill,
+    check_greedy,
     check_planted,
     check_storage,
     continued,
@@ -111,9 +114,20 @@ def test_a_difference_is_measured_in_spreads_of_the_reference():
     assert difference(reference, reference).largest == 0.0
 
 
-def test_rounding_may_grow_with_depth_in_bf16_only(model):
-    from dataclasses import replace
+def test_greedy_text_differs_only_where_rounding_can_explain_it(model):
+    loaded = model("tiny-llama")
+    exam = examine(loaded, exam_ids(loaded, 0))
+    honest = check_greedy(loaded, exam)
+    assert honest.passed
+    assert honest.detail == "32 of 32 tokens alike"
+    damaged = FAULTS["two layers swapped"](exam.image)
+    assert damaged is not None
+    wrong = check_greedy(loaded, replace(exam, image=damaged))
+    assert not wrong.passed
+    assert "then one that led by" in wrong.detail
 
+
+def test_rounding_may_grow_with_depth_in_bf16_only(model):
     def deeper(name: str, dtype: str, layers: int):
         loaded = model(name, dtype)
         return replace(loaded, card=replace(loaded.card, geometry=Geometry(layers, 0, None)))
