@@ -13,15 +13,15 @@ from simulators.grids import Capacities, automatic_capacities, automatic_lifetim
 from simulators.lifecycle import Loss
 from simulators.miss_classes import MissClass, MissClasses, classify_misses, sweep_losses
 from simulators.sweep import (
-    Sweep,
+    BlockSweep,
     check_capacity,
     hits_by_request,
     reuse_interval_percentiles,
     stack_records,
     sweep_block_size,
     touches,
-    working_sets,
 )
+from simulators.working_set import WorkingSet, working_sets
 
 if TYPE_CHECKING:
     from simulators.replay import ReplayResult
@@ -51,6 +51,19 @@ _LOSS_CLASSES = {
     Loss.FAILED: MissClass.RESTORE_FAILED,
 }
 _WINDOWS_S = (60.0, 300.0, 3600.0, 86400.0)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Every block size; `prompt_tokens` is the denominator of every ratio: all prompt tokens of the trace."""
+
+    prompt_tokens: int
+    requests: int
+    reusable_tokens: int
+    """Tokens that begin a prompt and were seen before: no blocks, no bounds, no last-token rule."""
+    sizes: tuple[BlockSweep, ...]
+    reuse_interval_s: dict[float, float] | None
+    working_sets: tuple[WorkingSet, ...]
 
 
 @dataclass(frozen=True)

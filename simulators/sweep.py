@@ -81,7 +81,8 @@ class Doubling:
 class BlockSweep:
     """All capacities and lifetimes at one block size.
 
-    `capacity_blocks` (int64, ascending; the places a cache has for blocks, in use or not), `ttl_s` (ascending,
+    `capacity_blocks` (int64, ascending, repeated where two asked for come to the same blocks; the places a cache has
+    for blocks, in use or not), `ttl_s` (ascending,
     None for no expiry), `hit_tokens` and `duplicate_writes` int64[lifetimes, capacities]. Duplicate writes are
     blocks computed again although they are in the cache, because of the last-token rule or because an output
     repeats: an engine that keeps both copies may differ from this sweep there.
@@ -104,31 +105,6 @@ class BlockSweep:
     """Percentiles of the capacity needed by a hit block."""
     capacity_doublings: tuple[Doubling, ...]
     ttl_doublings: tuple[Doubling, ...]
-
-
-@dataclass(frozen=True)
-class WorkingSet:
-    """Distinct tokens (in whole blocks) touched within a window: what a lifetime of that length keeps."""
-
-    window_s: float
-    peak_tokens: int
-    median_tokens: int
-    time_ns: Int64
-    """Starts of equal spans of the trace."""
-    peak_in_span_tokens: Int64
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """Every block size; `prompt_tokens` is the denominator of every ratio: all prompt tokens of the trace."""
-
-    prompt_tokens: int
-    requests: int
-    reusable_tokens: int
-    """Tokens that begin a prompt and were seen before: no blocks, no bounds, no last-token rule."""
-    sizes: tuple[BlockSweep, ...]
-    reuse_interval_s: dict[float, float] | None
-    working_sets: tuple[WorkingSet, ...]
 
 
 def touches(sequences: CachedSequences, requests: RequestTable) -> Touches:
@@ -203,7 +179,7 @@ def sweep_block_size(
     """Hits at every capacity and lifetime. Raises CannotEvaluateError when a lifetime needs times that the
     trace does not have. Capacities must hold the largest request (see check_capacity)."""
     size = records.size
-    capacities = np.array(sorted(set(capacity_blocks)), np.int64)
+    capacities = np.array(sorted(capacity_blocks), np.int64)
     ttls = tuple(sorted({t for t in ttls_s if t is not None})) + ((None,) if None in ttls_s else ())
     unbounded = np.array([np.iinfo(np.int64).max // 4])
     least = least_blocks(sequences, size)
@@ -236,43 +212,6 @@ def reuse_interval_percentiles(touched: Touches, records: StackRecords) -> dict[
     reached = np.cumsum(records.readable[order])
     at = [int(np.searchsorted(reached, np.ceil(p * reached[-1]))) for p in PERCENTILES]
     return {p: float(touched.age_ns[order[k]]) / 1e9 for p, k in zip(PERCENTILES, at, strict=True)}
-
-
-def working_sets(
-    sequences: CachedSequences, touched: Touches, size: int, windows_s: Sequence[float], spans: int = 60
-) -> tuple[WorkingSet, ...]:
-    """The working set over time for each window, `()` for a trace without times."""
-    from simulators.kernels.stack import working_set
-
-    if touched.time_ns is None or not len(touched.time_ns):
-        return ()
-    times = touched.time_ns
-    blocks = working_set(
-        touched.offsets,
-        touched.last,
-        touched.start,
-        touched.end,
-        size,
-        sequences.total_tokens,
-        times,
-        np.array([round(w * 1e9) for w in windows_s], np.int64),
-    )
-    starts = np.linspace(int(times[0]), int(times[-1]), spans, endpoint=False).astype(np.int64)
-    span = np.searchsorted(starts, times, side="right") - 1
-    series = []
-    for w, window in enumerate(windows_s):
-        peaks = np.zeros(spans, np.int64)
-        np.maximum.at(peaks, span, blocks[:, w] * size)
-        series.append(
-            WorkingSet(
-                window_s=window,
-                peak_tokens=int(blocks[:, w].max()) * size,
-                median_tokens=int(np.median(blocks[:, w])) * size,
-                time_ns=starts,
-                peak_in_span_tokens=peaks,
-            )
-        )
-    return tuple(series)
 
 
 def ages(touched: Touches) -> Int64:

@@ -112,10 +112,9 @@ def simulate(
     reason of each miss."""
     from analyzers.errors import UsageError
     from pcache_cli.axes import parse_block_sizes, parse_capacities, parse_lifetimes
+    from pcache_cli.question import Output, Question
     from pcache_cli.replay_options import GpuMemory, ReplayWords, engine_options
     from pcache_cli.simulation import (
-        Output,
-        Question,
         replay_provider,
         simulate_engine,
         simulate_grid,

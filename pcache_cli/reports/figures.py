@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from simulators.latency import TtftSummary
-    from simulators.runs import Run
-    from simulators.sweep import Sweep
+    from simulators.runs import Run, Sweep
 
 Figures = dict[str, float | None]
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from simulators.latency import TtftSummary
-    from simulators.runs import Run
-    from simulators.sweep import BlockSweep, Doubling, Sweep
+    from simulators.runs import Run, Sweep
+    from simulators.sweep import BlockSweep, Doubling
 
 _MOST_ROWS = 14
 _CLASS_WORDS = {
@@ -107,8 +107,6 @@ def _capacity_table(sweep: "Sweep", kv: KvSize) -> "Table":
     )
     for c in _spread(points):
         first = sweep.sizes[0]
-        if any(len(s.capacity_blocks) != points for s in sweep.sizes):
-            break
         tokens = int(first.capacity_blocks[c]) * first.block_size
         table.add_row(
             kv.size(tokens), *(percent(_ratio(int(s.hit_tokens[-1, c]), sweep)) for s in sweep.sizes)

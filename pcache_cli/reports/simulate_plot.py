@@ -8,8 +8,7 @@ from pcache_cli.reports.numbers import duration, short_count
 
 if TYPE_CHECKING:
     from analyzers.trace import Trace
-    from simulators.runs import Run
-    from simulators.sweep import Sweep
+    from simulators.runs import Run, Sweep
 
 _SLICES = 60
 

@@ -7,8 +7,7 @@ from pcache_cli.reports.request_table import write_table
 
 if TYPE_CHECKING:
     from analyzers.trace import Trace
-    from simulators.runs import Run
-    from simulators.sweep import Sweep
+    from simulators.runs import Run, Sweep
 
 
 def write_grid(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
@@ -31,11 +30,12 @@ def write_grid(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
         )
     }
     for size in sweep.sizes:
-        lifetimes, capacities = size.hit_tokens.shape
+        distinct, first = np.unique(size.capacity_blocks, return_index=True)
+        lifetimes, capacities = len(size.ttl_s), len(distinct)
         points = lifetimes * capacities
-        blocks = np.tile(size.capacity_blocks, lifetimes)
+        blocks = np.tile(distinct, lifetimes)
         tokens = blocks * size.block_size
-        hits = size.hit_tokens.reshape(-1)
+        hits = size.hit_tokens[:, first].reshape(-1)
         columns["block_size"] += [size.block_size] * points
         columns["capacity_blocks"] += blocks.tolist()
         columns["capacity_tokens"] += tokens.tolist()
@@ -47,7 +47,7 @@ def write_grid(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
         columns["hit_ratio"] += (
             (hits / sweep.prompt_tokens).tolist() if sweep.prompt_tokens else [None] * points
         )
-        columns["duplicate_writes"] += size.duplicate_writes.reshape(-1).tolist()
+        columns["duplicate_writes"] += size.duplicate_writes[:, first].reshape(-1).tolist()
     kinds = {"ttl_s": pa.float64(), "hit_ratio": pa.float64()}
     write_table(path, pa.table({n: pa.array(v, kinds.get(n, pa.int64())) for n, v in columns.items()}))
 

@@ -7,7 +7,7 @@ from analyzers.errors import UsageError
 from analyzers.trace import Int64, RequestTable
 from simulators.blocks import CachedSequences
 
-EXACT = "bit for bit"
+EXACT = "bit for bit, requests one at a time"
 BY_RULES = "by the rules, not verified against the engine"
 
 

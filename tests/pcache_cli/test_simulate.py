@@ -75,6 +75,15 @@ def test_the_grid_goes_to_a_file(log: Path, tmp_path: Path):
     ]
 
 
+def test_capacities_that_are_the_same_in_blocks_stay_in_line(log: Path, tmp_path: Path):
+    words = ("--block-size", "1,64", "--capacity", "130tokens,140tokens,200tokens", "--ttl", "none")
+    found = _json(log, *words, "-o", tmp_path / "grid.csv")
+    assert [size["capacity_blocks"] for size in found["sweep"]["sizes"]] == [[130, 140, 200], [2, 2, 3]]
+    assert len(_table(tmp_path / "grid.csv")) == 3 + 2
+    rows = _run(log, *words).split("Hit ratio by capacity")[1].split("What each")[0]
+    assert [line.split()[0] for line in rows.splitlines() if "%" in line] == ["130", "140", "200"]
+
+
 def test_a_capacity_in_bytes_goes_by_the_model(log: Path):
     found = _json(
         log, "--block-size", "16", "--capacity", "20MiB,64MiB", "--model", "qwen3-8b", "--ttl", "none"
@@ -111,7 +120,7 @@ def test_a_person_reads_a_sentence_first(log: Path):
 def test_engines_are_asked_in_their_own_words(log: Path):
     vllm = _json(log, "--engine", "vllm", "--num-gpu-blocks", 21)
     assert vllm["hit_tokens"] == 224
-    assert vllm["configuration"]["standing"] == "bit for bit"
+    assert vllm["configuration"]["standing"] == "bit for bit, requests one at a time"
     slots = _json(log, "--engine", "llamacpp-slots", "--parallel", 3, "-E", "slot-prompt-similarity=0.7")
     assert slots["hit_tokens"] == 103
     assert "not verified" in slots["configuration"]["standing"]

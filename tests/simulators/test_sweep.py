@@ -19,8 +19,8 @@ from simulators.sweep import (
     stack_records,
     sweep_block_size,
     touches,
-    working_sets,
 )
+from simulators.working_set import working_sets
 from tests.shared_folder import SHARED, needs_shared
 from tests.simulators.random_logs import BlockRequest, TokenLog, block_requests, direct_lru, token_logs
 from tests.trace_builder import trace_from_tokens
