@@ -13,6 +13,8 @@ from analyzers.text_changes import Span, aligned, common_end, common_start
 _DIFFERENCES = 24
 """Differences of one request that are kept: an edit all over the history is not told place by place."""
 _COMES = {"tools": Change.TOOLS_ADDED, "schema": Change.SCHEMA, "system": Change.BLOCK_ADDED}
+_ROWS_KEPT = 1000
+"""Requests whose parts and paths are kept: neighbours are compared with one another."""
 _MOVED_FROM = 8
 """Characters a block must have to be looked for elsewhere."""
 
@@ -49,7 +51,8 @@ class Comparer:
         self._section: dict[tuple[int, str], str] = {}
         self._pairs: dict[tuple[int, int, str], list[Difference]] = {}
         self._lengths = traced.sequences.length.tolist()
-        self._paths: dict[int, list[str]] = {}
+        self._paths: dict[int, Sequence[str]] = {}
+        self._parts: dict[int, list[int]] = {}
 
     def _number(self, part: RenderedPart) -> int:
         key = (*(s.number for s in part.segments), part.paths)
@@ -57,22 +60,30 @@ class Comparer:
 
     def parts(self, row: int) -> list[int]:
         """Numbers of the rendered parts of a request, less the generation prompt at its end."""
+        known = self._parts.get(row)
+        if known is not None:
+            return known
         sequences = self.traced.sequences
         runs: list[int] = sequences.runs[sequences.offsets[row] : sequences.offsets[row + 1]].tolist()
-        if (
-            runs
-            and runs[-1] < len(self.traced.parts)
-            and not any(path is not None for path in self.traced.parts[runs[-1]].paths)
-        ):
+        parts = self.traced.parts
+        if runs and runs[-1] < len(parts) and not any(path is not None for path in parts[runs[-1]].paths):
             runs.pop()
+        if len(self._parts) > _ROWS_KEPT:
+            self._parts.clear()
+        self._parts[row] = runs
         return runs
 
     def paths(self, row: int) -> Sequence[str]:
         """The JSON path of each part of a request."""
-        return self.traced.rendering.paths(self.traced.log.requests[row])
+        known = self._paths.get(row)
+        if known is None:
+            if len(self._paths) > _ROWS_KEPT:
+                self._paths.clear()
+            known = self._paths[row] = self.traced.rendering.paths(self.traced.log.requests[row])
+        return known
 
     def holds_ids(self, runs: Sequence[int]) -> bool:
-        return any(run >= len(self.traced.parts) for run in runs)
+        return bool(runs) and max(runs) >= len(self.traced.parts)
 
     def section(self, run: int, path: str) -> str:
         """tools, schema, system, or the role of the message that a part is."""

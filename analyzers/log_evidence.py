@@ -44,6 +44,12 @@ class LogEvidence:
                 found.append((name, rows, lost[rows].tolist()))
         return found
 
+    def one_session(self, row: int, other: int) -> bool | None:
+        """Whether two requests name the same session; None where one names none."""
+        sessions = self.traced.trace.requests.session
+        own, theirs = sessions.of(row), sessions.of(other)
+        return None if own is None or theirs is None else own == theirs
+
     def request_id(self, row: int) -> str:
         return self.traced.trace.requests.request_id[row]
 

@@ -30,6 +30,8 @@ COLD_S = 1.0
 """Without a logged first token, requests this close together are taken to overlap."""
 
 _ROUTING = ("upstream", "region", "deployment", "endpoint", "replica", "worker", "host", "backend", "router")
+_MARKERS = ("cache_control", "prompt_cache_options", "prompt_cache_retention")
+"""Parameters that say what to keep, and no part of what is kept."""
 _ACCOUNT = ("account", "api_key", "organization", "project", "key_id")
 
 
@@ -91,6 +93,7 @@ class _Search:
             {name for r in self.requests for name, _ in r.parameters}
             | {name for r in self.requests for name, _ in r.identity.labels}
         )
+        self.names = [name for name in self.names if not name.startswith(_MARKERS)]
 
     def misses(self) -> Iterator[Miss]:
         from analyzers import kernels

@@ -10,7 +10,7 @@ from analyzers.divergence import Change, Difference, Divergence, Slot, Value, Va
 from analyzers.divergences import Divergences
 from analyzers.pipeline import TracedLog
 from analyzers.trace import NO_TIME
-from analyzers.values import kind_of_values
+from analyzers.values import kind_of_values, names_somebody
 
 _SAMPLE = 40
 """Values that are looked at to name a slot."""
@@ -48,7 +48,9 @@ def find_slots(traced: TracedLog, divergences: Divergences) -> list[Slot]:
                 group.first_in += index == 0
     by_content = _parts_by_content(traced, divergences)
     slots = [
-        _slot(number, group, traced, divergences, by_content) for number, group in enumerate(groups.values())
+        _slot(number, group, traced, divergences, by_content)
+        for number, group in enumerate(groups.values())
+        if group.first_in or len(group.divergences) > 1
     ]
     return sorted(slots, key=lambda slot: (-lost_first(slot), slot.number))
 
@@ -127,8 +129,11 @@ def _slot(
     kind = None
     if group.change is Change.TEXT:
         kind = kind_of_values(list(values.items())[:_SAMPLE])
-        if kind is ValueKind.RANDOM_ID and scope in ("user", "tenant"):
+        whose = scope in ("user", "tenant") or (scope == "session" and names_somebody(group.anchor))
+        if kind is ValueKind.RANDOM_ID and whose:
             kind = ValueKind.IDENTITY
+        if kind is ValueKind.COUNTER and scope is not None and scope != "request":
+            kind = ValueKind.OTHER  # a setting: a counter would change within a session
         if kind is ValueKind.DATE:
             scope = scope or "day"
     return Slot(

@@ -150,11 +150,13 @@ def _offsets(pieces: Sequence[str], start: int) -> list[int]:
 
 def kind_of_change(a: str, b: str, spans: Sequence[Span]) -> Change:
     """What kind of difference lies between two unequal texts of the same field that differ in `spans`."""
-    if a.replace("\r\n", "\n") == b.replace("\r\n", "\n"):
+    gone = "".join(a[span.start : span.end] for span in spans)
+    new = "".join(b[span.new_start : span.new_end] for span in spans)
+    if gone.replace("\r", "") == new.replace("\r", ""):
         return Change.LINE_ENDS
-    if "".join(a.split()) == "".join(b.split()):
+    if "".join(gone.split()) == "".join(new.split()):
         return Change.WHITE_SPACE
-    if not (a.isascii() and b.isascii()) and (
+    if not (gone.isascii() and new.isascii()) and (
         unicodedata.normalize("NFC", a) == unicodedata.normalize("NFC", b)
     ):
         return Change.UNICODE_FORM
@@ -165,6 +167,8 @@ def kind_of_change(a: str, b: str, spans: Sequence[Span]) -> Change:
 
 def _reordered(a: str, b: str, spans: Sequence[Span]) -> bool:
     """Whether most of what differs are lines that both texts have, in another order."""
+    if len(spans) < 2 and not any("\n" in a[span.start : span.end] for span in spans):
+        return False
     gone: Counter[str] = Counter()
     new: Counter[str] = Counter()
     for span in spans:

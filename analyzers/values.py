@@ -87,6 +87,11 @@ def kind_of_value(value: str, left: str) -> ValueKind:
     return ValueKind.RETRIEVED if _RETRIEVED.search(label) else ValueKind.OTHER
 
 
+def names_somebody(label: str) -> bool:
+    """Whether a label says that a user, customer, account … follows."""
+    return _IDENTITY.search(label) is not None
+
+
 def _is_id(text: str) -> bool:
     """One word that mixes letters and digits as words of a language do not."""
     plain = re.sub(r"[-_.:/]", "", text)

@@ -53,7 +53,7 @@ def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
 
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
-    if value_slot(slot, ValueKind.CLOCK):
+    if value_slot(slot, ValueKind.CLOCK, log):
         yield slot_breaker(RULE, slot, log, "a clock", _ADVICE)
 
 

@@ -50,7 +50,7 @@ def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
 
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
-    if value_slot(slot, ValueKind.DATE):
+    if value_slot(slot, ValueKind.DATE, log):
         yield slot_breaker(RULE, slot, log, "a date", _ADVICE)
 
 

@@ -49,7 +49,7 @@ def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
 
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
-    if value_slot(slot, ValueKind.RANDOM_ID):
+    if value_slot(slot, ValueKind.RANDOM_ID, log):
         yield slot_breaker(RULE, slot, log, "an id that differs", _ADVICE)
 
 

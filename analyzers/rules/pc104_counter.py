@@ -48,7 +48,7 @@ def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
 
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
-    if value_slot(slot, ValueKind.COUNTER):
+    if value_slot(slot, ValueKind.COUNTER, log):
         yield slot_breaker(RULE, slot, log, "a counter", _ADVICE)
 
 

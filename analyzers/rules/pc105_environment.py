@@ -45,7 +45,7 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
 
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
-    if value_slot(slot, ValueKind.ENVIRONMENT):
+    if value_slot(slot, ValueKind.ENVIRONMENT, log):
         yield slot_breaker(RULE, slot, log, "a value of the environment", _ADVICE)
 
 

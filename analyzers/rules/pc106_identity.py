@@ -49,7 +49,7 @@ def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
 
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
-    if value_slot(slot, ValueKind.IDENTITY):
+    if value_slot(slot, ValueKind.IDENTITY, log):
         yield slot_breaker(RULE, slot, log, "a name or account", _ADVICE)
 
 

@@ -45,7 +45,7 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
 
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
-    if value_slot(slot, ValueKind.RETRIEVED):
+    if value_slot(slot, ValueKind.RETRIEVED, log):
         yield slot_breaker(RULE, slot, log, "text that is put in anew", _ADVICE)
 
 

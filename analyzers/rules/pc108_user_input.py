@@ -45,7 +45,7 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
 
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
-    if value_slot(slot, ValueKind.OTHER) and not in_head(slot):
+    if value_slot(slot, ValueKind.OTHER, log) and not in_head(slot):
         yield slot_breaker(RULE, slot, log, "text of the user in front of text that stays the same", _ADVICE)
 
 

@@ -54,7 +54,7 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
 
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
-    if value_slot(slot, ValueKind.OTHER) and in_head(slot):
+    if value_slot(slot, ValueKind.OTHER, log) and in_head(slot):
         yield slot_breaker(RULE, slot, log, "a value that varies", _ADVICE)
 
 

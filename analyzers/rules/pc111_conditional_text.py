@@ -63,7 +63,7 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
     gone_or_new = slot.change in (Change.BLOCK_ADDED, Change.BLOCK_REMOVED) and in_head(slot)
-    if gone_or_new or (slot.change is Change.TEXT and comes_and_goes(slot) and not in_history(slot)):
+    if gone_or_new or (slot.change is Change.TEXT and comes_and_goes(slot) and not in_history(slot, log)):
         yield slot_breaker(
             RULE,
             slot,

@@ -60,12 +60,14 @@ def _empty_marked(log: "LogEvidence") -> dict[int, str]:
 
 
 def _log(log: "LogEvidence") -> Iterator[Breaker]:
+    from analyzers.request import Dialect
+
     where: dict[str, list[int]] = {}
     empty = _empty_marked(log)
     sequences = log.traced.sequences
     for row, request in enumerate(log.traced.log.requests):
         runs = sequences.runs[sequences.offsets[row] : sequences.offsets[row + 1]].tolist()
-        if not empty.keys() & set(runs):
+        if request.dialect is not Dialect.ANTHROPIC or not empty.keys() & set(runs):
             continue
         for run, path in zip(runs, log.traced.rendering.paths(request), strict=True):
             if run in empty:

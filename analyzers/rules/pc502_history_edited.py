@@ -32,7 +32,7 @@ _FREE = (ValueKind.OTHER, ValueKind.RETRIEVED, ValueKind.ENVIRONMENT, ValueKind.
 
 
 def _pair(slot: Slot, log: "LogEvidence") -> Iterator[Breaker]:
-    edited = slot.change is Change.TEXT and slot.kind in _FREE and in_history(slot)
+    edited = slot.change is Change.TEXT and slot.kind in _FREE and in_history(slot, log)
     wanted = {
         Change.MESSAGES_REMOVED: "messages were taken out of the history",
         Change.MESSAGES_INSERTED: "messages were put into the history",

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from analyzers.breakers import Breaker
-from analyzers.findings import Level
+from analyzers.findings import Confidence, Level
 from analyzers.rules.log_checks import READ_PRICE, WRITE_PRICE, miss_breakers, requests_words
 from analyzers.rules.registry import Rule
 
@@ -42,13 +42,16 @@ def _log(log: "LogEvidence") -> Iterator[Breaker]:
         extra = written * (WRITE_PRICE[300] - READ_PRICE)
         return f"{text}; {written:,} tokens were written once more than needed (about {extra:,.1f} input tokens dearer)"
 
-    yield from miss_breakers(
-        RULE,
-        log,
-        MissCause.CONCURRENT,
-        words,
-        "Send one call, wait for its first token, then send the rest.",
-    )
+    for stated in (True, False):
+        yield from miss_breakers(
+            RULE,
+            log,
+            MissCause.CONCURRENT,
+            words,
+            "Send one call, wait for its first token, then send the rest.",
+            of=lambda miss, stated=stated: bool(usage.first_token_s[miss.against] > 0) is stated,  # type: ignore[misc]
+            confidence=Confidence.CONFIRMED if stated else Confidence.SUSPECTED,
+        )
 
 
 RULE = Rule.of(__name__, Level.WARNING, log=_log)

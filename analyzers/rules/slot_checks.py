@@ -26,17 +26,20 @@ def comes_and_goes(slot: Slot) -> bool:
     return len(slot.values) == 2 and not all(value.strip() for value in slot.values)
 
 
-def in_history(slot: Slot) -> bool:
+def in_history(slot: Slot, log: "LogEvidence") -> bool:
     """Whether a message of a conversation was changed after it had been sent."""
-    return not in_head(slot) and any(divergence.equal_again for divergence in slot.divergences)
+    return not in_head(slot) and any(
+        divergence.equal_again and log.one_session(divergence.request, divergence.against) is not False
+        for divergence in slot.divergences
+    )
 
 
-def value_slot(slot: Slot, kind: ValueKind) -> bool:
+def value_slot(slot: Slot, kind: ValueKind, log: "LogEvidence") -> bool:
     """Whether a text slot holds values of this kind, and nothing better describes it."""
     if slot.change is not Change.TEXT or slot.kind is not kind or comes_and_goes(slot):
         return False
     named_by_itself = kind in (ValueKind.CLOCK, ValueKind.DATE, ValueKind.RANDOM_ID, ValueKind.COUNTER)
-    return named_by_itself or not in_history(slot)
+    return named_by_itself or not in_history(slot, log)
 
 
 def first_broken(slot: Slot) -> list[tuple[Divergence, Difference]]:
