@@ -51,6 +51,8 @@ def with_moves(run: LintRun, checks: Checks, readers: Readers) -> None:
     sources = {source.path: source for source in run.sources}
     moves = {}
     for layout in run.layouts:
+        if movable(sources[layout.path]) is None:
+            continue
         found = _checked_move(sources[layout.path], layout, checks, readers)
         if found is not None:
             moves[layout.path] = found

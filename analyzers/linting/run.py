@@ -8,9 +8,13 @@ from analyzers.findings import Finding, Level
 from analyzers.rules.checking import Checks, check_sources
 from analyzers.templates.front_ends import Readers, read_bytes, read_file
 from analyzers.templates.layout import Layout, layout_of
+from analyzers.templates.part_layout import part_layout
 from analyzers.templates.parts import Problem, Prompt, Source
 
 STANDARD_INPUT = "-"
+ABOUT_ORDER = frozenset({"PC202", "PC204", "PC205", "PC211", *(f"PC1{number:02}" for number in range(1, 13))})
+"""Rules whose findings another order of the parts would answer."""
+_NEVER_REORDERED = ("request", "chat-template")
 
 
 @dataclass
@@ -66,20 +70,26 @@ def movable(source: Source) -> Prompt | None:
 def drop_settled_layouts(run: LintRun) -> None:
     """Keep the suggested layouts of prompts that one of the remaining findings concerns."""
     concerned = {finding.location.path for finding in run.findings}
-    kept = {source.path for source in run.sources if _is_concerned(source, concerned)}
-    run.layouts = [layout for layout in run.layouts if layout.path in kept]
+    kept = {
+        (source.path, p.name) for source in run.sources for p in source.prompts if _is_concerned(p, concerned)
+    }
+    run.layouts = [layout for layout in run.layouts if (layout.path, layout.prompt) in kept]
 
 
 def _layouts(sources: Sequence[Source], findings: list[Finding], checks: Checks) -> Iterable[Layout]:
-    concerned = {finding.location.path for finding in findings}
+    concerned = {finding.location.path for finding in findings if finding.rule in ABOUT_ORDER}
     for source in sources:
-        prompt = movable(source)
-        if prompt is not None and _is_concerned(source, concerned):
-            layout = layout_of(prompt, source.text, checks.scopes_for(source))
+        whole = movable(source)
+        for prompt in source.prompts:
+            if prompt.kind in _NEVER_REORDERED or not _is_concerned(prompt, concerned):
+                continue
+            scopes = checks.scopes_for(source)
+            layout = (
+                layout_of(prompt, source.text, scopes) if prompt is whole else part_layout(prompt, scopes)
+            )
             if layout.differs:
                 yield layout
 
 
-def _is_concerned(source: Source, paths: set[str | None]) -> bool:
-    own = {part.span.path for prompt in source.prompts for part in prompt.parts}
-    return bool(paths & {source.path, *own})
+def _is_concerned(prompt: Prompt, paths: set[str | None]) -> bool:
+    return bool(paths & {prompt.path, *(part.span.path for part in prompt.parts)})

@@ -21,6 +21,7 @@ _INCLUDE = re.compile(r"\{%-?\+?\s*include\s+[\"']([^\"']+)|\{\{~?>\s*([\w./-]+)
 _TAG_LINE = re.compile(r"\s*<(/?)([A-Za-z][\w-]*)[^<>]*>\s*$")
 _ANNOUNCES = re.compile(r":\s*$|^\s*#{1,6}\s")
 _DEFINITIONS = -1
+FIXED = "fixed text"
 _ENDING = re.compile(r"[^\n]{0,40}:|<[^<>\n]{1,40}>|```")
 
 
@@ -113,7 +114,7 @@ def _piece(prompt: Prompt, first: int, last: int, source: str, scopes: Mapping[s
     worst = max(varying, key=lambda verdict: verdict.rank, default=None)
     if _DEFINES.match(source) and not own:
         return Piece(first, last, source, "definitions", Scope.GLOBAL, _DEFINITIONS)
-    label = _label(own, included, first, last)
+    label = _label(own, included)
     if worst is None:
         return Piece(first, last, source, label, Scope.GLOBAL, 0)
     return Piece(first, last, source, label, worst.scope, worst.rank)
@@ -123,7 +124,7 @@ def _comes_from(part: Part, included: list[str]) -> bool:
     return any(part.span.path.endswith(name) or name in part.span.path for name in included)
 
 
-def _label(own: list[Part], included: list[str], first: int, last: int) -> str:
+def _label(own: list[Part], included: list[str]) -> str:
     names = [part.expression for part in own if isinstance(part, Value)]
     loops = [guard.names for part in own for guard in part.guards]
     if included:
@@ -132,7 +133,7 @@ def _label(own: list[Part], included: list[str], first: int, last: int) -> str:
         return ", ".join(loops[0])
     if names:
         return ", ".join(dict.fromkeys(names))
-    return f"fixed text, line {first}" if first == last else f"fixed text, lines {first} to {last}"
+    return FIXED
 
 
 def _with_headings(pieces: list[Piece]) -> list[Piece]:

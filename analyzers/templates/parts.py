@@ -17,6 +17,8 @@ the name of what it was computed from, and a value that is constant is a `Text`.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from analyzers.findings import Edit
+
 
 class Scope(StrEnum):
     """The widest group within which a value stays the same, widest first."""
@@ -133,7 +135,8 @@ class Value:
 
     A front end that knows more sets `cause` (a taint analysis) or `scope` (an annotation by hand); else both
     are None and `analyzers.templates.volatility` judges by names, calls and filters. `origin` is where the
-    value was made when that is not where it is used.
+    value was made when that is not where it is used. `repair` is an edit of the source that is safe to apply and
+    takes the cause away (`sort_keys=True`, `sorted(…)`).
     """
 
     expression: str
@@ -146,6 +149,7 @@ class Value:
     cause: Cause | None = None
     scope: Scope | None = None
     origin: Span | None = None
+    repair: Edit | None = None
 
 
 @dataclass(frozen=True, slots=True)

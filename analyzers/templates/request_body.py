@@ -1,6 +1,7 @@
 """Request bodies (JSON or JSONL): what one call sends, in the order in which the provider renders it."""
 
 import json
+import re
 from collections.abc import Iterator
 
 from analyzers.templates.parts import (
@@ -29,9 +30,19 @@ _ORDERS = {
 }
 
 
+_PLACEHOLDER = re.compile(r"\{\{\s*[A-Za-z_][\w.]*\s*\}\}|\$\{[A-Za-z_]\w*\}|\{[A-Za-z_]\w*\}")
+
+
 def is_request(node: Node) -> bool:
-    """True for a request body, or a record that holds one."""
-    return _body_of(node) is not None
+    """True for a request body, or a record that holds one; not for a template of one, whose user message is a
+    placeholder, or which names no model and has placeholders."""
+    body = _body_of(node)
+    if body is None:
+        return False
+    texts = [inner.text for _, inner in body.walk() if inner.kind == "string"]
+    if any(_PLACEHOLDER.fullmatch(text.strip()) for text in texts):
+        return False
+    return body is not node or body.get("model") is not None or not any(map(_PLACEHOLDER.search, texts))
 
 
 def read_requests(path: str, text: str) -> Source:

@@ -49,19 +49,21 @@ def print_findings(run: LintRun, view: FindingsView, console: "Console") -> None
         )
         console.print(f"[bold red]unreadable[/] {plain(where)}: {plain(problem.message)}", soft_wrap=True)
     by_path = groupby(run.findings, key=lambda finding: finding.location.path or "")
-    layouts = {layout.path: layout for layout in run.layouts}
+    layouts: dict[str, list[Layout]] = {}
+    for layout in run.layouts:
+        layouts.setdefault(layout.path, []).append(layout)
     for path, findings in by_path:
         console.print()
         console.print(plain(path), style="underline", soft_wrap=True)
         for finding in findings:
             _print_finding(finding, view, console)
-        layout = layouts.pop(path, None)
-        if layout is not None:
+        for layout in layouts.pop(path, []):
             _print_layout(layout, console)
-    for layout in layouts.values():
+    for path, left in layouts.items():
         console.print()
-        console.print(plain(layout.path), style="underline", soft_wrap=True)
-        _print_layout(layout, console)
+        console.print(plain(path), style="underline", soft_wrap=True)
+        for layout in left:
+            _print_layout(layout, console)
     for note in run.notes:
         console.print(plain(note), style="dim", soft_wrap=True)
 
@@ -96,7 +98,8 @@ def _print_finding(finding: Finding, view: FindingsView, console: "Console") -> 
 
 
 def _print_layout(layout: Layout, console: "Console") -> None:
-    console.print("  suggested order of the parts:", style="bold")
+    of_what = f" of {plain(layout.prompt)}" if layout.prompt else ""
+    console.print(f"  suggested order of the parts{of_what}:", style="bold")
     for number, piece in enumerate(layout.suggested, 1):
         scope = "may change" if piece.scope is None else _HOW_OFTEN.get(str(piece.scope), str(piece.scope))
         lines = (

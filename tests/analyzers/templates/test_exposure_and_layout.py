@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from analyzers.templates.exposure import Exposure, exposures
 from analyzers.templates.front_ends import Readers, read_bytes
 from analyzers.templates.layout import Layout, layout_of
+from analyzers.templates.part_layout import part_layout
 from analyzers.templates.parts import Prompt, Scope
 
 
@@ -109,6 +110,20 @@ def test_a_scope_by_hand_moves_a_piece() -> None:
 )
 def test_a_good_order_is_left_alone(text: str) -> None:
     assert not layout(text).differs
+
+
+def test_prompts_with_roles_are_laid_out_within_each_section() -> None:
+    text = (
+        "---\nname: a\n---\nsystem:\nYou talk to {{user.name}}, who is new.\n{% for d in docs %}- {{ d }}\n{% endfor %}\n"
+        "Be kind.\nBe brief.\nuser:\n{{question}}\n"
+    )
+    found = part_layout(prompt_of(text, "a.prompty"), {})
+    assert [(p.label, p.first_line, p.last_line) for p in found.suggested] == [
+        ("fixed text", 8, 9),
+        ("user.name", 5, 5),
+        ("docs", 6, 7),
+        ("question", 11, 11),
+    ]
 
 
 LINES = [

@@ -165,6 +165,15 @@ def test_request_bodies_are_in_the_providers_order_with_their_markers() -> None:
     assert (marker.ttl, marker.on, marker.block_text) == ("1h", "text", "Be kind.")
 
 
+def test_a_template_of_a_request_is_no_request() -> None:
+    for text in (
+        '{"model": "m", "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "{{ q }}"}]}',
+        '{"messages": [{"role": "system", "content": "It is {{ now }}."}, {"role": "user", "content": "Hello"}]}',
+    ):
+        (prompt,) = source_of("a.json", text).prompts
+        assert prompt.kind == "structured"
+
+
 def test_records_of_a_json_lines_file_are_prompts_with_their_line() -> None:
     text = '{"model": "m", "messages": [{"role": "user", "content": "a"}]}\n\n{"model": "m", "messages": [{"role": "user", "content": "b"}]}\n'
     prompts = source_of("a.jsonl", text).prompts
