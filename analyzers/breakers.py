@@ -38,8 +38,11 @@ def find_breakers(
     return breakers_of(log_evidence(traced) if limits_of is None else log_evidence(traced, limits_of))
 
 
-def breakers_of(log: "LogEvidence") -> list[Breaker]:
-    """What the rules find in the evidence of a log, the most tokens lost first, then the worse level."""
+def breakers_of(log: "LogEvidence", pairs_only: bool = False) -> list[Breaker]:
+    """What the rules find in the evidence of a log, the most tokens lost first, then the worse level.
+
+    `pairs_only` leaves out the rules that look at a log as a whole.
+    """
     from analyzers.rules.registry import all_rules
 
     found: list[Breaker] = []
@@ -47,6 +50,6 @@ def breakers_of(log: "LogEvidence") -> list[Breaker]:
         if rule.pair is not None:
             for slot in log.slots:
                 found += rule.pair(slot, log)
-        if rule.log is not None:
+        if rule.log is not None and not pairs_only:
             found += rule.log(log)
     return sorted(found, key=lambda b: (-(b.finding.tokens_lost or 0), b.finding.level.rank, b.finding.rule))

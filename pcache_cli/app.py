@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pcache_cli import __version__
-from pcache_cli.commands import analyze, cost, lint, probe, rule, simulate, trace
+from pcache_cli.commands import analyze, cost, diff, explain, lint, probe, rule, simulate, trace
 
 app = typer.Typer(
     name="pcache",
@@ -41,6 +41,8 @@ app.command()(probe.probe)
 app.command()(lint.lint)
 app.command()(rule.rule)
 app.command()(cost.cost)
+app.command()(explain.explain)
+app.command()(diff.diff)
 
 
 def main() -> None:

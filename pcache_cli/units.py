@@ -54,3 +54,12 @@ def split_range(text: str) -> tuple[str, str] | None:
     if not low.strip() or not high.strip():
         raise UsageError(f"'{text}' is half a range; write for example 1GiB..64GiB")
     return low.strip(), high.strip()
+
+
+def parse_share(text: str) -> float:
+    """A share from `1%`, `0.5 %` or `0.01`. Raises UsageError for anything else or outside 0 to 1."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
+    share = -1.0 if match is None else float(match[1]) / (100 if match[2] else 1)
+    if not 0 <= share <= 1:
+        raise UsageError(f"'{text}' is no share; write for example 1% or 0.01")
+    return share
