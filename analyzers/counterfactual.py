@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from analyzers.breakers import Breaker
 from analyzers.counterfactual_remedies import LAST_RANK, Remedy, Treatment, caveats_of, treatment_of
 from analyzers.counterfactual_replay import Played, Replayer
 from analyzers.divergence import Slot
 from analyzers.divergences import Divergences
+from analyzers.findings import Gain
 from analyzers.pipeline import TracedLog
 
 MOST_BREAKERS = 24
@@ -25,7 +27,8 @@ MOST_BREAKERS = 24
 class Recovered:
     """What taking the breaker of one slot out brings, in prompt tokens over the whole log.
 
-    `gain_tokens`: alone. `marginal_gain_tokens`: when all that stand before it are taken out already.
+    `gain_tokens`: alone. `marginal_gain_tokens`: when those before it that bring something are taken out already;
+    where it is not above 0, the fix is left out of what follows.
     `moved_tokens` are sent at another place, anew in each request; `added_tokens` are sent on top (a history
     that stays, tools that are always sent) and read from cache.
     """
@@ -43,7 +46,8 @@ class Recovered:
 class Counterfactual:
     """The breakers of a log taken out, those that bring most first.
 
-    `prompt_tokens` and `reusable_tokens` are the log's own; `..._after` are those with all of them taken out.
+    `prompt_tokens` and `reusable_tokens` are the log's own; `..._after` are those with all of them taken
+    out that bring something.
     `not_played`: slots for which no fix can be played.
     """
 
@@ -85,30 +89,31 @@ def take_out(traced: TracedLog, divergences: Divergences, slots: Sequence[Slot])
     ]
     alone.sort(key=lambda one: (-one.gain, -_at_stake(one.slot), one.slot.number))
     recovered: list[Recovered] = []
-    applied: list[Treatment] = []
+    applied: list[_Alone] = []
     after, gained = before, 0
     for one in alone:
-        played = after = replayer.play((*applied, one.treatment))
-        moved = sum(other.moved for other in alone[: len(applied) + 1])
-        total = _computed(before) - _computed(played) - moved
-        applied.append(one.treatment)
+        played = replayer.play([*(other.treatment for other in applied), one.treatment])
+        moved = sum(other.moved for other in applied) + one.moved
+        marginal = _computed(before) - _computed(played) - moved - gained
+        if marginal > 0:
+            applied.append(one)
+            after, gained = played, gained + marginal
         recovered.append(
             Recovered(
                 slot=one.slot.number,
                 remedy=one.treatment.remedy,
                 gain_tokens=one.gain,
-                marginal_gain_tokens=total - gained,
+                marginal_gain_tokens=marginal,
                 moved_tokens=one.moved,
                 added_tokens=one.added,
                 caveats=caveats_of(one.slot, one.treatment, one.added),
             )
         )
-        gained = total
     played_slots = {one.slot.number for one in alone}
     return Counterfactual(
         prompt_tokens=int(before.prompt.sum()),
         reusable_tokens=int(before.reusable.sum()),
-        prompt_tokens_after=int(after.prompt.sum()) + sum(one.moved for one in alone),
+        prompt_tokens_after=int(after.prompt.sum()) + sum(one.moved for one in applied),
         reusable_tokens_after=int(after.reusable.sum()),
         gain_tokens=gained,
         recovered=tuple(recovered),
@@ -142,3 +147,27 @@ def _computed(played: Played) -> int:
 
 def _at_stake(slot: Slot) -> int:
     return sum(divergence.lost for divergence in slot.divergences)
+
+
+def with_gains(breakers: Sequence[Breaker], outcome: Counterfactual) -> list[Breaker]:
+    """The breakers with what their fixes bring, as the replay proved, those that bring most first.
+
+    Where nothing could be played, what a breaker loses stands in for the order. A slot that two rules report
+    brings its gain once.
+    """
+    found: list[Breaker] = []
+    counted: set[int] = set()
+    for breaker in breakers:
+        recovered = outcome.of(breaker.slot.number) if breaker.slot is not None else None
+        if recovered is None or recovered.gain_tokens <= 0 or recovered.slot in counted:
+            found.append(breaker)
+            continue
+        counted.add(recovered.slot)
+        finding = replace(breaker.finding, gain=Gain(recovered.gain_tokens, proven=True))
+        found.append(replace(breaker, finding=finding))
+    return sorted(found, key=lambda breaker: (-_worth(breaker), breaker.finding.level.rank))
+
+
+def _worth(breaker: Breaker) -> int:
+    finding = breaker.finding
+    return finding.gain.tokens if finding.gain is not None else finding.tokens_lost or 0

@@ -28,20 +28,30 @@ def analyze(
         float | None,
         typer.Option("--fail-below", help="Exit 1 when the reusable-token ratio is below this (0 to 1)."),
     ] = None,
+    breakers: Annotated[
+        bool, typer.Option("--breakers/--no-breakers", help="Look for what breaks the prefix (default).")
+    ] = True,
+    show_text: Annotated[
+        bool, typer.Option("--show-text", help="Quote what differs, from the prompts, in --json.")
+    ] = False,
 ) -> int:
     """How much of the prompts could be read from a cache, exactly, and what stands in the way."""
     from analyzers.errors import CannotEvaluateError, UsageError
     from analyzers.namespaces import field_values
     from analyzers.reuse import DEFINITIONS, analyze_reuse, reuse_by_request
+    from analyzers.study import study_breakers
     from pcache_cli import console
+    from pcache_cli.lint_prices import limits_of
     from pcache_cli.reports.analyze import account_of, print_reuse
     from pcache_cli.reports.as_json import document
+    from pcache_cli.reports.breakers import advice, print_study, study_value
     from pcache_cli.reports.request_table import write_request_table
     from pcache_cli.units import split_list
 
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise UsageError(f"--fail-below {fail_below} is no ratio; write a number from 0 to 1")
     fields = split_list(group_by) if group_by else []
+    study = None
     if source.is_trace():
         if fields:
             raise UsageError("--group-by needs the log; a trace keeps model, tenant and route only")
@@ -51,6 +61,9 @@ def analyze(
         traced = source.traced_log(answers=False)
         trace, account = traced.trace, account_of(traced.log)
         groups = [(name, field_values(traced.log.requests, name)) for name in fields]
+        if breakers:
+            with console.progress("looking for what breaks the prefix"):
+                study = study_breakers(traced, limits_of)
     by_request = reuse_by_request(trace)
     reuse = analyze_reuse(trace, by_request, groups)
 
@@ -64,10 +77,20 @@ def analyze(
         console.note(f"wrote {plot}")
     if json:
         console.print_json(
-            document("analyze", **_contract(reuse), input=account, trace=trace.info, definitions=DEFINITIONS)
+            document(
+                "analyze",
+                **_contract(reuse),
+                **({} if study is None else study_value(study, show_text)),
+                input=account,
+                trace=trace.info,
+                definitions=DEFINITIONS,
+            )
         )
     else:
-        print_reuse(console.stdout_console(), reuse, (), account, trace.info)
+        out = console.stdout_console()
+        print_reuse(out, reuse, () if study is None else advice(study), account, trace.info)
+        if study is not None:
+            print_study(out, study)
         console.note(
             "\nNext: pcache simulate with the same input shows what a cache of limited size or lifetime hits."
         )

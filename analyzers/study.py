@@ -1,0 +1,29 @@
+"""What breaks the prefix in a log, what taking it out brings, and the layout to aim at: one answer for reports."""
+
+from dataclasses import dataclass
+
+from analyzers.breakers import Breaker, breakers_of
+from analyzers.counterfactual import Counterfactual, take_out, with_gains
+from analyzers.layout import RouteLayout, propose_layouts
+from analyzers.log_evidence import Limits, log_evidence
+from analyzers.pipeline import TracedLog
+
+
+@dataclass(frozen=True)
+class Study:
+    """Breakers with their gains, those worth most first; the replay behind the gains; a layout for each route."""
+
+    breakers: tuple[Breaker, ...]
+    outcome: Counterfactual
+    layouts: tuple[RouteLayout, ...]
+
+
+def study_breakers(traced: TracedLog, limits_of: Limits) -> Study:
+    """Find the breakers of a log and play it without them. `limits_of` says what is known of a model."""
+    log = log_evidence(traced, limits_of)
+    outcome = take_out(traced, log.divergences, log.slots)
+    return Study(
+        breakers=tuple(with_gains(breakers_of(log), outcome)),
+        outcome=outcome,
+        layouts=tuple(propose_layouts(traced, log.divergences, log.slots)),
+    )
