@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 
 from analyzers.errors import CannotEvaluateError
 from analyzers.findings import Finding
@@ -53,7 +53,7 @@ def limits_of(provider: str | None, model: str | None) -> ModelLimits:
         return ModelLimits()
     from simulators.providers.rules import load_rule_book
 
-    window = _context_window(model)
+    window = partial(_context_window, model)
     rules = load_rule_book().rules(provider, model)
     if rules is None:
         return ModelLimits(context_window=window)
@@ -62,6 +62,7 @@ def limits_of(provider: str | None, model: str | None) -> ModelLimits:
     return ModelLimits(rules.minimum_tokens if model else None, window, rules.marker_limit, lifetimes)
 
 
+@cache
 def _context_window(model: str | None) -> int | None:
     """The longest prompt in tokens by the genai-prices data, None where it does not say."""
     if model is None:

@@ -18,10 +18,10 @@ UNUSED_IGNORE = "PC001"
 
 @dataclass(frozen=True, slots=True)
 class ModelLimits:
-    """What a model's provider says of it; None where it is not known."""
+    """What a model's provider says of it; None where it is not known. The window is looked up when it is needed."""
 
     minimum_tokens: int | None = None
-    context_window: int | None = None
+    context_window: Callable[[], int | None] = lambda: None
     marker_limit: int | None = None
     lifetimes: tuple[str, ...] = ()
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class CheckContext:
     """`count_tokens` loads the tokenizer on its first call, so call it only when something was found.
 
-    `minimum_tokens` is the shortest prefix the model caches, `context_window` the longest prompt it takes,
-    both in tokens and None when not known. `marker_limit` and `lifetimes` (in the provider's words, shortest
+    `minimum_tokens` is the shortest prefix the model caches in tokens, None when not known;
+    `context_window` looks up the longest prompt it takes, which costs some time. `marker_limit` and `lifetimes` (in the provider's words, shortest
     first) are those of the provider of the prompt. `exposures` are the varying parts of the prompt that is
     being checked; `scopes` the scopes given by hand, by variable name or pattern. `seen_elsewhere` are values
     that other requests hold too, so that they are constant.
@@ -29,7 +29,7 @@ class CheckContext:
     model: str | None = None
     provider: str | None = None
     minimum_tokens: int | None = None
-    context_window: int | None = None
+    context_window: Callable[[], int | None] = lambda: None
     marker_limit: int | None = None
     lifetimes: tuple[str, ...] = ()
     _sightings: "dict[str, list[Sighting]]" = field(default_factory=dict)

@@ -22,13 +22,16 @@ from analyzers.rules.registry import Rule
 from analyzers.templates.parts import Prompt
 
 _NEAR = 0.9
+_SMALLEST_WINDOW = 4096
 _CHARACTERS_PER_TOKEN = 2
 """Hardly any prompt has fewer: shorter ones need no counting."""
 
 
 def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
-    window = context.context_window
     text = texts(prompt.parts)
+    if len(text) < _SMALLEST_WINDOW * _NEAR * _CHARACTERS_PER_TOKEN:
+        return
+    window = context.context_window()
     if window is None or len(text) < window * _NEAR * _CHARACTERS_PER_TOKEN:
         return
     tokens = context.count_tokens(text)
