@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzers.errors import UsageError
-from pcache_cli.units import parse_duration, parse_size
+from pcache_cli.units import parse_duration, parse_size, split_list
 
 if TYPE_CHECKING:
     from simulators.latency import Calibration
@@ -48,7 +48,8 @@ class HostingWords:
             raise UsageError(
                 "KV on the accelerator takes its memory: give --kv-memory, for example 40GB, or a --tier"
             )
-        if self.tier != RESIDENT and self.tier_price is None:
+        prices = self._tier_prices()
+        if self.tier != RESIDENT and self.tier not in prices:
             raise UsageError(
                 f"give --tier-price for {self.tier}, in dollars per GB and hour; 0 where it costs nothing"
             )
@@ -60,9 +61,19 @@ class HostingWords:
             gpus=self.gpus,
             memory_gb=parse_size(self.kv_memory) / GB if self.kv_memory else 1.0,
             tier=self.tier,
-            tier_usd_per_gb_hour=_price("--tier-price", self.tier_price or "0"),
+            usd_per_gb_hour=prices,
             hold_s=hold,
         )
+
+    def _tier_prices(self) -> dict[str, Decimal]:
+        """`0.004` for the tier in use, or `pinned=0.004,disk=0.0002`."""
+        if self.tier_price is None:
+            return {}
+        prices = {}
+        for item in split_list(self.tier_price):
+            name, is_named, price = item.rpartition("=")
+            prices[name if is_named else self.tier] = _price("--tier-price", price)
+        return prices
 
     def times(self) -> "Calibration | Assumed":
         """The calibration, or the stated assumptions. Raises UsageError when neither is complete."""

@@ -1,11 +1,13 @@
 """Everything `pcache cost` answers about a log that providers bill, in one call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from analyzers.errors import CannotEvaluateError
 from analyzers.request import Request
-from analyzers.trace import Trace
+from analyzers.trace import Names, Trace
 from simulators.cost import CostReport, PricedRow, cost_report, priced_rows
 from simulators.explicit_caches import ExplicitCache, explicit_caches
 from simulators.lifetimes import Forecast, LifetimeChoice, forecast, has_times, lifetime_choices
@@ -51,6 +53,13 @@ def cost_overview(
         return CostOverview(report, [], [], None, [])
     touches = touches_of(trace)
     report = cost_report(trace, rows, touches, by)
+    counted = int((trace.requests.usage_prompt < 0).sum())
+    if counted:
+        info = trace.info
+        report.notes.append(
+            f"the prompts of {counted} requests without usage are counted with {info.tokenizer} ({info.tokenizer_note}): "
+            "what follows from them is an estimate"
+        )
     if not has_times(trace):
         report.notes.append("the log has no times, so lifetimes and pre-warming cannot be judged")
         return CostOverview(report, [], [], None, [])
@@ -62,6 +71,14 @@ def cost_overview(
         prewarming=prewarming(trace, touches, rows, top=top),
         explicit_caches=explicit_caches(trace, touches, rows, top=top),
     )
+
+
+def with_assumed_model(trace: Trace, model: str) -> Trace:
+    """The trace with this model on every request that names none."""
+    column = trace.requests.model
+    values = [*column.values, model]
+    codes = np.where(column.codes < 0, len(column.values), column.codes).astype(np.int32)
+    return replace(trace, requests=replace(trace.requests, model=Names(codes, values)))
 
 
 def _why_prompts_tell_nothing(trace: Trace) -> str | None:

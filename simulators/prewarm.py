@@ -5,14 +5,16 @@ start before the first of them can be read and all pay the write (warm first, th
 expires between requests and is written anew (read it once each lifetime to keep it).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
 
 import numpy as np
+import numpy.typing as npt
 
-from analyzers.trace import NO_TIME, Trace
+from analyzers.trace import NO_TIME, Int64, Trace
 from simulators.cost import PricedRow
 from simulators.logged_usage import scales
 from simulators.prices import MILLION
@@ -36,7 +38,8 @@ class Burst:
 class KeepWarm:
     """A prefix that expired and was written again, and what reading it in between would have cost instead.
 
-    `rewrites` are those within the gap for which keeping pays, `pings` the reads that avoid them; it pays for gaps up
+    `rewrites` are those within the gap for which keeping pays, `hours_utc` the hours of the day in which
+    most of them fell, `pings` the reads that avoid them; it pays for gaps up
     to `worth_up_to_s`, None: for all.
     """
 
@@ -44,6 +47,7 @@ class KeepWarm:
     tokens: int
     ttl_s: int
     rewrites: int
+    hours_utc: tuple[int, ...]
     pings: int
     rewrite_cost: Decimal
     ping_cost: Decimal
@@ -93,7 +97,7 @@ def prewarming(
                     rates.currency,
                 )
         gaps = touches.gap_s[begin + 1 : begin + len(members)]
-        found = _kept(gaps, ttl, write, read)
+        found = _kept(gaps, times[members[1:]], ttl, write, read)
         if found.rewrites:
             worth = float(ttl * (1 + (write - read) // read)) if read else None
             rewritten, pinged = found.rewrites * (write - read), found.pings * read
@@ -103,6 +107,7 @@ def prewarming(
                     tokens,
                     ttl,
                     found.rewrites,
+                    found.hours,
                     found.pings,
                     rewritten,
                     pinged,
@@ -118,16 +123,16 @@ def prewarming(
     return Prewarming(tuple(ordered[:top]) if known else None, tuple(keep[:top]))
 
 
-def _visible(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _visible(trace: Trace) -> Int64:
     first, end = trace.requests.first_token_ns, trace.requests.end_ns
     known = np.where(first != NO_TIME, first, end)
     return np.where(known != NO_TIME, known, trace.requests.time_ns)
 
 
 def _cold_burst(
-    members: np.ndarray[tuple[int], np.dtype[np.int64]],
-    times: np.ndarray[tuple[int], np.dtype[np.int64]],
-    visible: np.ndarray[tuple[int], np.dtype[np.int64]],
+    members: Int64,
+    times: Int64,
+    visible: Int64,
 ) -> tuple[int, ...]:
     """The requests that start before the first one's entry can be read, that one included."""
     ready = visible[members[0]]
@@ -156,15 +161,18 @@ def _extend(
 class _Kept:
     rewrites: int
     pings: int
+    hours: tuple[int, ...]
 
 
-def _kept(
-    gaps: np.ndarray[tuple[int], np.dtype[np.float64]], ttl: int, write: Decimal, read: Decimal
-) -> _Kept:
+def _kept(gaps: npt.NDArray[np.float64], times: Int64, ttl: int, write: Decimal, read: Decimal) -> _Kept:
+    """The gaps through which reads are cheaper than one write, and the hours in which they ended."""
     rewrites = pings = 0
-    for gap in gaps[gaps > ttl].tolist():
+    hours: Counter[int] = Counter()
+    expired = gaps > ttl
+    for gap, time in zip(gaps[expired].tolist(), times[expired].tolist(), strict=True):
         needed = ceil(gap / ttl) - 1
         if needed * read < write - read:
             rewrites += 1
             pings += needed
-    return _Kept(rewrites, pings)
+            hours[time // (3600 * 10**9) % 24] += 1
+    return _Kept(rewrites, pings, tuple(sorted(hour for hour, _ in hours.most_common(3))))

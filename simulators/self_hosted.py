@@ -6,6 +6,7 @@ Times come from a calibration that `pcache probe` measured, or from stated assum
 result. Money in US dollars.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -28,8 +29,8 @@ DEFINITIONS = {
     "capacity": "KV kept on the accelerator: GB x hours x price of the accelerator / its memory for KV",
     "effective": "saving - storage - restore - capacity",
     "replicas": "seconds of prefill saved / length of the log",
-    "break_even_gap_s": "how long a prefix of typical length may wait for its next use until its room has cost what "
-    "one hit saves",
+    "holds": "how long a prefix of typical length (the median hit) may wait for its next use until its room has cost "
+    "what one hit saves",
 }
 
 
@@ -45,16 +46,31 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """What the hardware costs. `memory_gb` is what KV may use on one accelerator; `tier_usd_per_gb_hour` the
-    price of room outside it (0 where that memory is there anyway). `hold_s` is how long a prefix is kept after
-    its last use."""
+    """What the hardware costs. `memory_gb` is what KV may use on one accelerator; `usd_per_gb_hour` the price of
+    room in tiers outside it (0 where that memory is there anyway). KV is kept in `tier`, `hold_s` seconds after its
+    last use."""
 
     gpu_usd_per_hour: Decimal
     gpus: int
     memory_gb: float
     tier: str
-    tier_usd_per_gb_hour: Decimal
+    usd_per_gb_hour: Mapping[str, Decimal]
     hold_s: float
+
+    def room_price(self, tier: str) -> Decimal:
+        """Dollars per GB and hour in this tier; on the accelerator that share of its own price."""
+        if tier == RESIDENT:
+            return self.gpu_usd_per_hour / Decimal(repr(self.memory_gb))
+        return self.usd_per_gb_hour[tier]
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """How long a prefix of typical length is worth keeping in a tier between two uses; None: always."""
+
+    tier: str
+    usd_per_gb_hour: Decimal
+    break_even_gap_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +78,7 @@ class EffectiveSaving:
     """Seconds of accelerator time and money over the log. `effective` = saving − storage − restore − capacity.
 
     `replicas` is the number of replicas' worth of prefill saved: saved seconds / length of the log.
-    `break_even_gap_s` is how long a prefix of `typical_tokens` is worth keeping (None: always).
+    `holds` is the hold rule for a prefix of `typical_tokens`, in each tier whose price is known.
     """
 
     basis: str
@@ -77,7 +93,7 @@ class EffectiveSaving:
     gb_hours: float
     replicas: float | None
     typical_tokens: int
-    break_even_gap_s: float | None
+    holds: tuple[Hold, ...]
     effective: Decimal
 
 
@@ -100,16 +116,13 @@ def effective_saving(
     restored = float(clock.restore(hits).sum())
     gb_hours = _gb_hours(touches, fleet.hold_s, clock)
     on_device = fleet.tier == RESIDENT
-    capacity = (
-        fleet.gpu_usd_per_hour / Decimal(str(fleet.memory_gb)) * _decimal(gb_hours)
-        if on_device
-        else Decimal(0)
-    )
+    room = fleet.room_price(fleet.tier) * _decimal(gb_hours)
+    capacity = room if on_device else Decimal(0)
     known = times[times != NO_TIME]
     length_s = float(known.max() - known.min()) / 1e9
     typical = int(np.median(hits[hits > 0])) if (hits > 0).any() else 0
     saving, restore = _decimal(saved) * per_second, _decimal(restored) * per_second
-    storage = Decimal(0) if on_device else fleet.tier_usd_per_gb_hour * _decimal(gb_hours)
+    storage = Decimal(0) if on_device else room
     return EffectiveSaving(
         basis="measured by pcache probe" if isinstance(model, Calibration) else "assumed, as stated",
         hit_tokens=int(hits.sum()),
@@ -123,7 +136,7 @@ def effective_saving(
         gb_hours=gb_hours,
         replicas=saved / length_s if length_s > 0 else None,
         typical_tokens=typical,
-        break_even_gap_s=_hold_gap(typical, clock, fleet),
+        holds=_holds(typical, model, fleet),
         effective=saving - storage - restore - capacity,
     )
 
@@ -169,22 +182,24 @@ def _gb_hours(touches: Touches, hold_s: float, clock: _Clock) -> float:
     return float((held * touches.tokens[touches.node]).sum() * per_token / GB / 3600)
 
 
-def _hold_gap(tokens: int, clock: _Clock, fleet: Fleet) -> float | None:
-    """How long a prefix is worth keeping: the saving of one hit over the price of keeping it a second."""
+def _holds(tokens: int, model: Calibration | Assumed, fleet: Fleet) -> tuple[Hold, ...]:
+    """The saving of one hit over the price of keeping the prefix a second, by tier."""
     if tokens == 0:
-        return 0.0
-    one = np.array([tokens], np.int64)
-    saved_s = float(
-        clock.prefill(one + 64, one * 0)[0] - clock.prefill(one * 0 + 64, one)[0] - clock.restore(one)[0]
-    )
-    room_gb = float(clock.bytes(one)[0]) / GB
-    price = float(fleet.tier_usd_per_gb_hour)
-    if fleet.tier == RESIDENT:
-        price = float(fleet.gpu_usd_per_hour) / fleet.memory_gb
-    if saved_s <= 0:
-        return 0.0
-    hold = room_gb * price / 3600
-    return saved_s * float(fleet.gpu_usd_per_hour) * fleet.gpus / 3600 / hold if hold else None
+        return ()
+    tiers = dict.fromkeys([fleet.tier, *fleet.usd_per_gb_hour])
+    if isinstance(model, Calibration):
+        tiers = {tier: None for tier in tiers if tier in model.tier_names()}
+    one, new = np.array([tokens], np.int64), np.array([64], np.int64)
+    found = []
+    for tier in tiers:
+        clock = _Clock(model, tier)
+        spared = clock.prefill(one + new, one * 0) - clock.prefill(new, one) - clock.restore(one)
+        saved = float(spared[0]) * float(fleet.gpu_usd_per_hour) * fleet.gpus / 3600
+        price = fleet.room_price(tier)
+        hold = float(clock.bytes(one)[0]) / GB * float(price) / 3600
+        gap = 0.0 if saved <= 0 else saved / hold if hold else None
+        found.append(Hold(tier, price, gap))
+    return tuple(found)
 
 
 def _decimal(value: float) -> Decimal:

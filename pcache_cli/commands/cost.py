@@ -24,6 +24,9 @@ def cost(
         str, typer.Option("--by", help="Tables by model, provider, route, tenant, session, file.")
     ] = "model",
     top: Annotated[int, typer.Option("--top", min=1, help="Rows in the tables of prefixes.")] = 10,
+    assume_model: Annotated[
+        str | None, typer.Option("--assume-model", help="Price requests that name no model as this one.")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The bill of each request: .csv or .parquet.")
     ] = None,
@@ -46,7 +49,7 @@ def cost(
         str, typer.Option("--tier", help="Where KV is kept: resident, or a tier of the calibration.")
     ] = "resident",
     tier_price: Annotated[
-        str | None, typer.Option("--tier-price", help="Dollars per GB and hour of that tier.")
+        str | None, typer.Option("--tier-price", help="Dollars per GB and hour, or pinned=0.004,disk=0.0002.")
     ] = None,
     restore_rate: Annotated[
         str | None, typer.Option("--restore-rate", help="Assumed bytes a second from the tier, like 25GB.")
@@ -75,7 +78,7 @@ def cost(
     from pcache_cli.reports.cost import print_cost
     from pcache_cli.usage_audit import audit_usage
     from simulators.cost import DEFINITIONS, priced_rows
-    from simulators.cost_overview import cost_overview
+    from simulators.cost_overview import cost_overview, with_assumed_model
     from simulators.price_files import load_price_book
     from simulators.providers.rules import load_rule_book
 
@@ -92,6 +95,8 @@ def cost(
         traced = source.traced_log()
         trace, requests = traced.trace, traced.log.requests
         findings = audit_usage(traced.log, book)
+    if assume_model is not None:
+        trace = with_assumed_model(trace, assume_model)
     overview = cost_overview(trace, requests, book, load_rule_book(rules or []), groups, top)
     if output is not None:
         from pcache_cli.reports.cost_table import write_cost_table

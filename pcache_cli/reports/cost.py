@@ -350,6 +350,7 @@ def _print_prewarming(console: "Console", warm: Prewarming, trace: "Trace") -> N
             "reads instead",
             "saves",
             "pays for gaps up to",
+            "mostly at (UTC)",
         )
         for keep in warm.keep:
             table.add_row(
@@ -360,6 +361,7 @@ def _print_prewarming(console: "Console", warm: Prewarming, trace: "Trace") -> N
                 count(keep.pings),
                 money(keep.saving, keep.currency),
                 "all" if keep.worth_up_to_s is None else duration(keep.worth_up_to_s),
+                ", ".join(f"{hour:02d}h" for hour in keep.hours_utc),
             )
         console.print()
         console.print(table)

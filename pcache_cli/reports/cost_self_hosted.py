@@ -43,11 +43,12 @@ def print_self_hosted(console: "Console", result: "EffectiveSaving", fleet: "Fle
     console.print(table)
     if result.replicas is not None:
         console.print(f"\nThat is the prefill work of {result.replicas:.3g} replicas.")
-    if result.break_even_gap_s is None:
-        console.print(
-            f"A prefix of {count(result.typical_tokens)} tokens is always worth keeping: its room is free."
+    for hold in result.holds:
+        how_long = (
+            "always"
+            if hold.break_even_gap_s is None
+            else f"for {duration(hold.break_even_gap_s)} between uses"
         )
-    elif result.typical_tokens:
         console.print(
-            f"A prefix of {count(result.typical_tokens)} tokens is worth keeping for {duration(result.break_even_gap_s)} between uses."
+            f"Hold rule, {hold.tier}: a prefix of {count(result.typical_tokens)} tokens is worth keeping {how_long}."
         )

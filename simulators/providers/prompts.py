@@ -47,7 +47,8 @@ class Prompt:
 
     `start_ns` is when it looks, `visible_ns` when what it writes can be read. `nodes` is its path in the tree,
     root first, `node_ends` their depths. `block_ends`, `input_ends` (user and tool messages) ascend. `keys`:
-    per section what has to be equal besides the text. `scale` turns the trace's tokens into the provider's.
+    per section what has to be equal besides the text. `cache_object` names the object that the request reads
+    (None: none). `scale` turns the trace's tokens into the provider's.
     `follows_log`: the markers are those the log was made with, so its figures say how long entries are. Logged
     figures are None where the log gives none.
     """
@@ -65,6 +66,7 @@ class Prompt:
     section_ends: tuple[int, int]
     keys: Keys
     group: Key
+    cache_object: str | None
     scale: float
     follows_log: bool
     has_time: bool
@@ -154,6 +156,7 @@ class PromptMaker:
             section_ends=_section_ends(block_ends, places),
             keys=_keys(request, rules),
             group=_group(table.model.of(row), request, rules),
+            cache_object=_cache_object(request),
             scale=logged[0] / tokens if logged[0] and tokens else 1.0,
             follows_log=[m.depth for m in played] == [m.depth for m in logged_markers],
             has_time=timed,
@@ -267,6 +270,11 @@ def _keys(request: Request | None, rules: CacheRules) -> Keys:
 def _group(model: str | None, request: Request | None, rules: CacheRules) -> Key:
     key = request.identity.prompt_cache_key if request is not None and rules.routed_by_key else None
     return model, key
+
+
+def _cache_object(request: Request | None) -> str | None:
+    name = request.parameter("cachedContent") if request is not None else None
+    return name if isinstance(name, str) else None
 
 
 def _explicit_mode(request: Request | None) -> bool:

@@ -20,6 +20,7 @@ from analyzers.request import Request
 from analyzers.trace import MISSING, Int64, Trace
 from simulators.providers.blocks import BlockCache
 from simulators.providers.breakpoints import BreakpointCache
+from simulators.providers.objects import ObjectReads
 from simulators.providers.prompts import MarkerPolicy, Prompt, PromptMaker
 from simulators.providers.rules import CacheRules, Matching, RuleBook
 from simulators.providers.served import CacheModel, Served, Why
@@ -131,7 +132,7 @@ def replay(
             "use `pcache simulate` without --provider"
         )
     played = _Players(trace, book, provider, what_if)
-    maker = PromptMaker(trace, requests)
+    maker, objects = PromptMaker(trace, requests), ObjectReads()
     results: list[_Result | Verdict] = []
     for row in range(len(trace)):
         player = played.of(row)
@@ -143,7 +144,9 @@ def replay(
             results.append(Verdict.NO_PROMPT)
             continue
         prompt = maker.make(row, rules, markers)
-        results.append(_Result(prompt, cache.serve(prompt), rules))
+        named = prompt.cache_object
+        served = cache.serve(prompt) if named is None else objects.serve(prompt, named)
+        results.append(_Result(prompt, served, rules))
     if not any(isinstance(result, _Result) for result in results):
         if Verdict.NO_PROMPT in results:
             raise CannotEvaluateError(

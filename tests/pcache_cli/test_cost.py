@@ -110,6 +110,22 @@ def test_no_price_at_all_cannot_be_evaluated(tmp_path):
     assert "no request has a known price (no price for house-model on openai)" in output
 
 
+def test_a_log_without_models_is_priced_as_the_model_assumed(tmp_path):
+    rows = [
+        {"id": f"r{n}", "timestamp": 1_790_000_000 + 60 * n, "prompt": "word " * 2000 + str(n)}
+        for n in range(3)
+    ]
+    log = tmp_path / "prompts.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "does not name the model" in run(log, code=3)
+    overview = as_json(log, "--assume-model", "claude-sonnet-5")["overview"]
+    (forecast,) = overview["forecasts"]
+    assert (
+        float(forecast["prompt_best"]) < float(forecast["prompt_careful"]) < float(forecast["prompt_without"])
+    )
+    assert "an estimate" in " ".join(overview["report"]["notes"])
+
+
 def test_groups_are_asked_for_by_name():
     found = as_json(SAMPLE, "--by", "model,session")["overview"]["report"]["groups"]
     assert list(found) == ["model", "session"]

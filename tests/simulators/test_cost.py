@@ -178,6 +178,16 @@ def test_gemini_rows_without_a_cached_count_mean_zero_where_others_carry_it(book
 
 
 @needs_shared
+def test_a_transcript_that_repeats_its_usage_is_billed_once(book):
+    folder = SHARED / "cases/30-transcript-rows-repeat-usage"
+    log = trace_log(read_log([str(path) for path in sorted(folder.glob("*.jsonl"))]))
+    bill = report(log, book).bills["USD"]
+    assert bill.requests == 3
+    assert (bill.uncached_tokens, sum(bill.written_tokens.values())) == (8, 2550)
+    assert (bill.read_tokens, bill.output_tokens) == (154_500, 331)
+
+
+@needs_shared
 def test_rows_without_a_cache_field_are_no_misses(book):
     log = trace_log(read_log([str(SHARED / "cases/32-missing-field-is-not-zero/usage.jsonl")]))
     result = report(log, book)
@@ -241,3 +251,4 @@ def test_keeping_a_prefix_warm_pays_while_reads_are_cheaper_than_a_write(tmp_pat
     assert (keep.rewrites, keep.pings) == (2, 6)
     assert keep.saving * 1_000_000 == keep.tokens * (2 * D("1.15") - 6 * D("0.1"))
     assert keep.worth_up_to_s == 300 * 12
+    assert keep.hours_utc == (12,)

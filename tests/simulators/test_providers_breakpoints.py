@@ -150,3 +150,10 @@ def test_without_markers_nothing_is_cached():
     result = played([Sent("S a"), Sent("S a", at=3)])
     assert result.read.tolist() == [0, 0]
     assert result.why == [Why.NO_MARKER, Why.NO_MARKER]
+
+
+def test_a_longer_lifetime_after_a_shorter_one_caches_nothing():
+    wrong = Sent("S a", {0: FIVE, 1: HOUR})
+    result = played([wrong, replace(wrong, at=5), replace(wrong, marked={0: HOUR, 1: FIVE}, at=9)])
+    assert result.read.tolist() == [0, 0, 0]
+    assert result.why == [Why.TTL_ORDER, Why.TTL_ORDER, Why.NOTHING_MORE]

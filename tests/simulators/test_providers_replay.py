@@ -1,6 +1,7 @@
 """The replay beside real and written logs: recorded provider answers, agent sessions, public cache reports."""
 
 import glob
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from simulators.providers.replay import Replay, Verdict, replay
 from simulators.providers.rules import Matching, load_rule_book
 from simulators.providers.served import Why
 from simulators.providers.summary import replayed_requests, summarise_replay
+from simulators.providers.what_if import parse_what_if
 from tests.shared_folder import SHARED, needs_shared
 from tests.simulators.provider_logs import Sent, trace_of
 
@@ -123,6 +125,30 @@ def test_recorded_automatic_caches_never_read_less_than_their_rules_but_for_rout
     # Three of the recorded pairs of equal prompts, sent seconds apart, did not hit.
     assert len(missed) == 3
     assert len(judged) >= 20
+
+
+@needs_shared
+def test_a_named_cache_object_is_read_whole():
+    path = SHARED / "data/vcr_pydantic_ai/cached_hits/models/google/cassettes/test_cache"
+    _, result = replayed(path / "test_google_model_cached_content.yaml")
+    assert result.read[1] == 3512
+    assert bool(result.exact[1])
+    assert result.verdicts[1] is Verdict.AGREES
+    assert result.read[0] == pytest.approx(3512, abs=8)
+
+
+@needs_shared
+def test_the_money_of_a_marker_on_what_varies_and_of_its_fix(tmp_path):
+    prices = tmp_path / "units.yaml"
+    prices.write_text("claude-sonnet-4-5: {input: 1, output: 0, read: 0.1, write5m: 1.25, write1h: 2}\n")
+    traced, result = of_case("13")
+    book = load_price_book([prices])
+    now = summarise_replay(traced.trace, result, book, traced.log.requests)
+    assert now.logged_bills["USD"].paid * 1_000_000 == Decimal("11483.75")
+    assert now.logged_bills["USD"].without_cache * 1_000_000 == 9187
+    fixed = replay(traced.trace, BOOK, traced.log.requests, what_if=parse_what_if(["markers=best"]))
+    bill = summarise_replay(traced.trace, fixed, book, traced.log.requests).bills["USD"]
+    assert float(bill.paid) * 1e6 == pytest.approx(4879.9, rel=0.01)
 
 
 def test_a_hash_only_trace_cannot_be_replayed():

@@ -37,7 +37,7 @@ def dram(hold_s: float) -> Fleet:
         gpus=1,
         memory_gb=40,
         tier="dram",
-        tier_usd_per_gb_hour=D("0.01"),
+        usd_per_gb_hour={"dram": D("0.01"), "disk": D("0.001")},
         hold_s=hold_s,
     )
 
@@ -64,7 +64,7 @@ def test_the_parts_of_the_effective_saving_by_hand():
 
 def test_shorter_holding_than_the_gap_hits_nothing():
     result = saving(HOURLY, dram(hold_s=3599), MODEL)
-    assert (result.hit_tokens, result.saving, result.break_even_gap_s) == (0, 0, 0.0)
+    assert (result.hit_tokens, result.saving, result.holds) == (0, 0, ())
     assert result.effective < 0
 
 
@@ -79,7 +79,9 @@ def test_a_prefix_is_worth_holding_until_its_room_costs_what_a_hit_saves():
     result = saving(HOURLY, dram(hold_s=4000), MODEL)
     saved_usd = 0.5 * 3 / 3600
     hold_usd_per_s = 1 * 0.01 / 3600
-    assert result.break_even_gap_s == pytest.approx(saved_usd / hold_usd_per_s)
+    in_dram, on_disk = result.holds
+    assert in_dram.break_even_gap_s == pytest.approx(saved_usd / hold_usd_per_s)
+    assert on_disk.break_even_gap_s == pytest.approx(10 * saved_usd / hold_usd_per_s)
 
 
 def test_a_log_without_times_cannot_say_what_is_held():
