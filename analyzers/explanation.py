@@ -10,8 +10,9 @@ from analyzers.continuation import common_prefix
 from analyzers.divergence import Difference, Value
 from analyzers.divergences import Divergences
 from analyzers.errors import InputError
-from analyzers.findings import Finding, Location
+from analyzers.findings import Confidence, Finding, Location
 from analyzers.log_evidence import LogEvidence
+from analyzers.misses import ASKING
 from analyzers.rules.pc602_first_ever import RULE as FIRST_EVER
 from analyzers.slots import find_slots
 
@@ -95,7 +96,8 @@ def explain(log: LogEvidence, row: int, against: int | None = None, show_text: b
     table = log.traced.trace.requests
     if other < 0:
         breakers = [b for b in breakers_of(log) if row in b.requests]
-        return _story(log, row, None, 0, 0, (), (), breakers, show_text)
+        missed = next((miss.against for miss in log.misses if miss.request == row), None)
+        return _story(log, row, missed, 0, 0, (), (), breakers, show_text)
     others = np.full(len(table), -1, np.int32)
     others[row] = other
     common = int(common_prefix(log.traced, others)[row])
@@ -104,7 +106,7 @@ def explain(log: LogEvidence, row: int, against: int | None = None, show_text: b
     shared = 0 if compared is None else compared.equal_tokens
     lost = max(0, int(divergences.continuations.shared[row]) - common) if not given else shared
     if compared is None:
-        breakers = [] if given else [b for b in breakers_of(log) if row in b.requests]
+        breakers = [b for b in breakers_of(log) if row in b.requests]
         return _story(log, row, other, common, 0, _continued(comparer, row, other), (), breakers, show_text)
     breakers = (
         _pair_breakers(log, comparer, row, other, common, lost)
@@ -129,6 +131,8 @@ def _pair_breakers(
 
 
 def _continued(comparer: Comparer, row: int, other: int) -> tuple[Rung, ...]:
+    if comparer.holds_ids(comparer.parts(row)):
+        return ()
     return _ladder(comparer, row, min(len(comparer.parts(row)), len(comparer.parts(other))), (), False)
 
 
@@ -169,10 +173,11 @@ def _story(
     table, usage = log.traced.trace.requests, log.usage
     gap = None if against is None else float(usage.time_s[row] - usage.time_s[against])
     findings = tuple(breaker.finding for breaker in breakers)
-    if against is None and not findings:
+    if against is None and not findings and table.prompt_tokens[row] > 0:
         request = log.traced.log.requests[row]
         place = Location(request.file, request.line)
-        findings = (FIRST_EVER.finding("nothing like it was sent before: it had to be read in full", place),)
+        words = "nothing like it was sent before: it had to be read in full"
+        findings = (FIRST_EVER.finding(words, place, confidence=Confidence.CONFIRMED),)
     return Explanation(
         request=log.request_id(row),
         against=None if against is None else log.request_id(against),
@@ -207,9 +212,16 @@ def _verdict(
 ) -> str:
     name = log.request_id(row)
     prompt = int(log.traced.trace.requests.prompt_tokens[row])
+    if prompt == 0:
+        why = f": {findings[0].message}" if findings else ""
+        return f"{name}: the log holds its usage and no prompt{why}."
     if against is None:
         return f"{name}: no earlier request of the log shares content with it."
     other = log.request_id(against)
+    ends = min(prompt, int(log.traced.trace.requests.prompt_tokens[against]))
+    if not differences and common < ends - ASKING:
+        text = f"{name} leaves {other} at token {common:,} of {prompt:,}"
+        return f"{text}: {findings[0].message} [{findings[0].rule}]." if findings else f"{text}."
     if not differences:
         text = f"{name} goes on with {other}: {common:,} of its {prompt:,} tokens are equal from the start"
         if findings:
