@@ -99,8 +99,7 @@ class _PlainLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise yaml.YAMLError(f"line {event.start_mark.line + 1}: aliases have no place in a manifest")
+            raise yaml.YAMLError("aliases have no place in a manifest")
         return super().compose_node(parent, index)
 
 
