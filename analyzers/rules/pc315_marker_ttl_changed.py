@@ -12,6 +12,7 @@ Must not flag: a boundary that is marked for the first time.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from analyzers.breakers import Breaker
@@ -23,13 +24,19 @@ if TYPE_CHECKING:
     from analyzers.log_evidence import LogEvidence
 
 
+def _refused(lifetimes: list[int]) -> bool:
+    """Whether a provider refuses markers with these lifetimes, so that nothing was written (PC303)."""
+    stated = [ttl if ttl > 0 else 300 for ttl in lifetimes]
+    return any(later > earlier for earlier, later in pairwise(stated))
+
+
 def _log(log: "LogEvidence") -> Iterator[Breaker]:
     trace = log.traced.trace
     continuations = log.divergences.continuations
     rows = []
     for row in range(len(trace)):
         against = int(continuations.predecessor[row])
-        if against < 0:
+        if against < 0 or _refused(trace.marker_ttl_s.of(against).tolist()):
             continue
         own = dict(zip(trace.markers.of(row).tolist(), trace.marker_ttl_s.of(row).tolist(), strict=True))
         theirs = zip(trace.markers.of(against).tolist(), trace.marker_ttl_s.of(against).tolist(), strict=True)
