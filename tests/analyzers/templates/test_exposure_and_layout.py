@@ -8,7 +8,7 @@ from analyzers.templates.exposure import Exposure, exposures
 from analyzers.templates.front_ends import Readers, read_bytes
 from analyzers.templates.layout import Layout, layout_of
 from analyzers.templates.part_layout import part_layout
-from analyzers.templates.parts import Prompt, Scope
+from analyzers.templates.parts import Marker, Part, Prompt, Scope, Span, Text, Value
 
 
 def prompt_of(text: str, name: str = "a.j2") -> Prompt:
@@ -62,11 +62,25 @@ def test_a_value_of_a_session_does_not_lose_the_conversation() -> None:
 
 
 def test_behind_the_last_marker_nothing_is_cached() -> None:
-    body = (
-        '{"model": "claude-opus-5", "system": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},'
-        ' {"type": "text", "text": "b"}], "messages": [{"role": "user", "content": "Hi"}]}'
-    )
-    assert not list(exposures(prompt_of(body, "a.json"), {}))
+    def parts(*order: str) -> tuple[Part, ...]:
+        made: dict[str, Part] = {
+            "text": Text("Be kind.", SPANS[0]),
+            "marker": Marker(SPANS[1], "text"),
+            "clock": Value("now()", SPANS[2], calls=("now()",)),
+            "more": Text("Be brief.", SPANS[3]),
+        }
+        return tuple(made[name] for name in order)
+
+    def found(*order: str) -> list[str]:
+        prompt = Prompt("a.py", "python", parts(*order))
+        return [exposure.fixed_text for exposure in exposures(prompt, {})]
+
+    assert found("text", "clock", "more") == ["Be brief."]
+    assert found("text", "marker", "clock", "more") == []
+    assert found("clock", "text", "marker", "more") == ["Be kind."]
+
+
+SPANS = [Span("a.py", start, start + 1, 1, start + 1, 1, start + 2) for start in range(4)]
 
 
 def layout(text: str, **scopes: Scope) -> Layout:

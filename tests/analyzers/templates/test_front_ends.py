@@ -50,6 +50,7 @@ def shape(parts: list[Part]) -> list[str]:
             "{% macro m() %}({{ caller() }}){% endmacro %}{% call m() %}in{% endcall %}",
             ["(", "in", ")"],
         ),
+        ("a.j2", "{% if not false %}x{% endif %}{% if not true and y %}z{% endif %}", ["x"]),
         ("a.j2", "{% if 1 == 2 or true %}x{% endif %}{% if false %}y{% endif %}", ["x"]),
         ("a.hbs", "Hi {{x}}{{{y}}}!", ["Hi ", "<x>", "<y>", "!"]),
         ("a.hbs", "{{! note }}{{#if a}}x{{else}}y{{/if}}", ["[a/0]x", "[a/1]y"]),
