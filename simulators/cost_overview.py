@@ -9,6 +9,7 @@ from analyzers.errors import CannotEvaluateError
 from analyzers.request import Request
 from analyzers.trace import Names, Trace
 from simulators.cost import CostReport, PricedRow, cost_report, priced_rows
+from simulators.cost_advice import Advice, advise
 from simulators.explicit_caches import ExplicitCache, explicit_caches
 from simulators.lifetimes import Forecast, LifetimeChoice, forecast, has_times, lifetime_choices
 from simulators.logged_usage import share_of_partial_prompts
@@ -27,6 +28,7 @@ class CostOverview:
     prompts or no times."""
 
     report: CostReport
+    advice: list[Advice]
     forecasts: list[Forecast]
     lifetimes: list[LifetimeChoice]
     prewarming: Prewarming | None
@@ -50,7 +52,7 @@ def cost_overview(
     if unreadable is not None:
         report = cost_report(trace, rows, None, by)
         report.notes.append(unreadable)
-        return CostOverview(report, [], [], None, [])
+        return CostOverview(report, advise(report, [], None), [], [], None, [])
     touches = touches_of(trace)
     report = cost_report(trace, rows, touches, by)
     counted = int((trace.requests.usage_prompt < 0).sum())
@@ -62,13 +64,15 @@ def cost_overview(
         )
     if not has_times(trace):
         report.notes.append("the log has no times, so lifetimes and pre-warming cannot be judged")
-        return CostOverview(report, [], [], None, [])
+        return CostOverview(report, advise(report, [], None), [], [], None, [])
     choices = lifetime_choices(trace, touches, rows, _default_lifetimes(trace, rows, rules), top)
+    warm = prewarming(trace, touches, rows, top=top)
     return CostOverview(
         report=report,
+        advice=advise(report, choices, warm),
         forecasts=forecast(trace, touches, rows, choices),
         lifetimes=choices,
-        prewarming=prewarming(trace, touches, rows, top=top),
+        prewarming=warm,
         explicit_caches=explicit_caches(trace, touches, rows, top=top),
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pcache_cli.console import plain
+from pcache_cli.reports.cost_sentences import sentence, verdict
 from pcache_cli.reports.money import lifetime, money, share, signed
 from pcache_cli.reports.numbers import count, duration, percent
 from simulators.cost import Bill, CostReport
@@ -20,105 +21,7 @@ if TYPE_CHECKING:
 
 _ROWS_OF_A_GROUP = 12
 _PRICE_LISTS = 3
-
-
-def verdict(overview: CostOverview) -> str:
-    """The answer in one sentence."""
-    bills = list(overview.report.bills.values())
-    if not bills:
-        return "The log states no usage that can be billed. " + " ".join(map(_outlook, overview.forecasts))
-    return " ".join(map(_paid, bills))
-
-
-def _paid(bill: Bill) -> str:
-    sentence = f"{_plural(bill.requests, 'request')} cost {money(bill.paid, bill.currency)}; "
-    without = money(bill.without_cache, bill.currency)
-    if bill.saving > 0:
-        sentence += (
-            f"without a cache they would have cost {without} ({share(bill.saving, bill.without_cache)} saved)"
-        )
-    elif bill.saving < 0:
-        sentence += f"without a cache they would have cost less, {without}: the writes do not pay"
-    else:
-        sentence += "the cache changed nothing"
-    if bill.possible is not None:
-        best = money(bill.possible, bill.currency)
-        if bill.possible < bill.paid:
-            sentence += f"; a cache that forgets nothing would have made it {best}"
-        else:
-            sentence += f"; starting cold, no cache could have made it less than {best}"
-    return sentence + "."
-
-
-def _outlook(forecast: Forecast) -> str:
-    low, high = sorted((forecast.prompt_best, forecast.prompt_careful))
-    return (
-        f"The prompts of {count(forecast.requests)} requests cost {money(forecast.prompt_without, forecast.currency)} "
-        f"without a cache and between {money(low, forecast.currency)} and {money(high, forecast.currency)} with one."
-    )
-
-
-def advice(overview: CostOverview) -> list[str]:
-    """Up to three things worth doing, the most money first."""
-    found: list[tuple[Any, str]] = []
-    for bill in overview.report.bills.values():
-        if bill.possible is not None and bill.paid > bill.possible:
-            gap = bill.paid - bill.possible
-            found.append(
-                (
-                    gap,
-                    f"up to {money(gap, bill.currency)} lies in prompts that could be read from cache and were not: "
-                    "`pcache explain` says what breaks them",
-                )
-            )
-    for choice in overview.lifetimes:
-        found += _lifetime_advice(choice, overview.report)
-    warm = overview.prewarming
-    for burst in (warm.bursts or ())[:1] if warm else ():
-        found.append(
-            (
-                burst.saving,
-                f"send one request first and the other {burst.needless} once it answers: {burst.needless} "
-                f"parallel requests wrote {count(burst.tokens)} tokens for nothing ({money(burst.saving, burst.currency)})",
-            )
-        )
-    for keep in warm.keep[:1] if warm else ():
-        found.append(
-            (
-                keep.saving,
-                f"keep the {count(keep.tokens)}-token prefix warm: {_plural(keep.pings, 'read')} instead of "
-                f"{_plural(keep.rewrites, 'rewrite')} saves {money(keep.saving, keep.currency)}",
-            )
-        )
-    found.sort(key=lambda item: -item[0])
-    return [text for _, text in found[:3]]
-
-
-def _plural(number: int, word: str) -> str:
-    return f"{count(number)} {word}" if number == 1 else f"{count(number)} {word}s"
-
-
-def _lifetime_advice(choice: LifetimeChoice, report: CostReport) -> list[tuple[Any, str]]:
-    bill = report.bills.get(choice.currency)
-    used = {ttl for ttl, tokens in bill.written_tokens.items() if tokens} if bill is not None else set()
-    if not choice.charged_writes or choice.best_ttl_s is None:
-        return []
-    best = next(option for option in choice.options if option.ttl_s == choice.best_ttl_s)
-    if not used:
-        saved = choice.without - best.cost
-        text = (
-            f"mark what repeats for {plain(choice.model)} with the {lifetime(best.ttl_s)} lifetime: it saves "
-        )
-        return [
-            (saved, text + f"{money(saved, choice.currency)} of {money(choice.without, choice.currency)}")
-        ]
-    theirs = [option for option in choice.options if option.ttl_s in used]
-    if not theirs or best in theirs:
-        return []
-    now = min(theirs, key=lambda option: option.cost)
-    text = f"use the {lifetime(best.ttl_s)} lifetime for {plain(choice.model)}: on these gaps the shared prefixes cost "
-    text += f"{money(best.cost, choice.currency)} instead of {money(now.cost, choice.currency)} with {lifetime(now.ttl_s)}"
-    return [(now.cost - best.cost, text)]
+_STEPS = 3
 
 
 def print_cost(
@@ -126,8 +29,8 @@ def print_cost(
 ) -> None:
     """The whole report on a terminal. `findings`: what the accounting rules found."""
     console.print(verdict(overview), style="bold")
-    for number, line in enumerate(advice(overview), 1):
-        console.print(f"  {number}. {plain(line)}.")
+    for number, advice in enumerate(overview.advice[:_STEPS], 1):
+        console.print(f"  {number}. {sentence(advice)}.")
     _print_left_out(console, overview.report)
     for note in overview.report.notes:
         console.print(f"Note: {plain(note)}.", style="dim")

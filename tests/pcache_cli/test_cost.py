@@ -61,7 +61,7 @@ def test_the_json_has_a_version_definitions_and_keeps_its_shape():
         "properties": {
             "schema_version": {"const": 1},
             "overview": {
-                "required": ["report", "forecasts", "lifetimes", "prewarming", "explicit_caches"],
+                "required": ["report", "advice", "forecasts", "lifetimes", "prewarming", "explicit_caches"],
                 "properties": {
                     "report": {
                         "required": ["requests", "bills", "groups", "unknown", "unpriced", "notes"],
