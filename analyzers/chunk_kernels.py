@@ -1,8 +1,8 @@
 """Compiled kernels over the content of prompts: cut into chunks, find what stood in an earlier prompt."""
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from analyzers.kernels import HASH_MULTIPLIER, slot_of
 
 

@@ -1,7 +1,8 @@
 """Compiled kernels that find which earlier request each one should have continued."""
 
 import numpy as np
-from numba import njit
+
+from analyzers.compiled import njit
 
 CANDIDATES = 6
 

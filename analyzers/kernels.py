@@ -7,7 +7,8 @@ the pool, so equal runs are recognised without looking at their tokens.
 """
 
 import numpy as np
-from numba import njit
+
+from analyzers.compiled import njit
 
 HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 

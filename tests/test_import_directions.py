@@ -12,6 +12,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "analyzers": ("analyzers",),
     "simulators": (
         "simulators",
+        "analyzers.compiled",
         "analyzers.errors",
         "analyzers.request",
         "analyzers.trace",

@@ -1,8 +1,8 @@
 """Mooncake's store: objects with leases, evicted in batches above a watermark, oldest lease first."""
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from simulators.kernels.paths import write_blocks
 from simulators.kernels.vllm import _link_between, _unlink
 

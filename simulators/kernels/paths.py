@@ -4,7 +4,8 @@ A path is given by its deepest node; `parent` is -1 above the first node of a na
 """
 
 import numpy as np
-from numba import njit
+
+from analyzers.compiled import njit
 
 
 @njit(cache=True)

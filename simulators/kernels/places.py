@@ -1,8 +1,8 @@
 """Moves of single entries in a replay: looking one up, moving it between tiers, losing it. See lifecycle.py."""
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from simulators.lifecycle import EntryState, Loss
 from simulators.policies.ends import next_ended
 from simulators.policies.lifetime import copy_life

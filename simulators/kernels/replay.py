@@ -1,8 +1,8 @@
 """The compiled loop of a replay: requests in time order against a Store, entry by entry."""
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from analyzers.trace import NO_TIME
 from simulators.kernels.paths import write_blocks
 from simulators.kernels.places import (

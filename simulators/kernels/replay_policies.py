@@ -1,7 +1,6 @@
 """From a policy's number to its verbs. One branch a policy."""
 
-from numba import njit
-
+from analyzers.compiled import njit
 from simulators.policies import ARC, BELADY, FIFO, LFU, LRU, PRIORITY, S3_FIFO, SIZE_AWARE
 from simulators.policies.arc import evict_arc, use_arc
 from simulators.policies.belady import use_belady

@@ -7,8 +7,8 @@ access times would do.
 """
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from simulators.kernels.paths import write_blocks
 
 START, END, PARENT, AFTER, BEFORE, LOCKED_BY, ALIVE = range(7)

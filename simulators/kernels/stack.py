@@ -6,7 +6,8 @@ its deepest blocks without a gap, and a Fenwick tree over requests, not over blo
 """
 
 import numpy as np
-from numba import njit
+
+from analyzers.compiled import njit
 
 
 @njit(cache=True)

@@ -1,8 +1,8 @@
 """A block tree with reuse inside blocks, as TensorRT-LLM documents it: stored at release, leaves evicted first."""
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from simulators.kernels.paths import write_blocks
 from simulators.kernels.vllm import _link_between, _unlink
 

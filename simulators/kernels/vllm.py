@@ -1,8 +1,8 @@
 """vLLM's block pool: block objects in a free queue, a map from block key to its copies, first inserted first."""
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from simulators.kernels.paths import write_blocks
 
 

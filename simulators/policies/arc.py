@@ -8,8 +8,7 @@ written. Only being served moves an entry to the second queue: one behind a hole
 newest of the queue it is in.
 """
 
-from numba import njit
-
+from analyzers.compiled import njit
 from simulators.policies.store import INSERTED, SERVED, first_queue, in_use
 from simulators.policies.structures import front, move_to_back, push_back, unlink
 

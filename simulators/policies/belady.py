@@ -12,8 +12,8 @@ and the relaxed count is the real one.
 """
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from simulators.policies.ranked import push_ranked
 
 

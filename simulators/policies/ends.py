@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from analyzers.trace import Int64
 from simulators.policies.structures import (
     HEAP_ENTRY,

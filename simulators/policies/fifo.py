@@ -1,7 +1,6 @@
 """FIFO: the entry written longest ago goes first, whether it was used since or not."""
 
-from numba import njit
-
+from analyzers.compiled import njit
 from simulators.policies.store import INSERTED, in_use
 from simulators.policies.structures import front, push_back, unlink
 

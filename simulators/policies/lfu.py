@@ -4,8 +4,7 @@ Writing counts one, each time it is served one more; being computed again only r
 There is no ageing: an entry that was popular once stays until the cache holds nothing less popular.
 """
 
-from numba import njit
-
+from analyzers.compiled import njit
 from simulators.policies.ranked import push_ranked
 from simulators.policies.store import INSERTED, SERVED
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from analyzers.errors import UsageError
 from simulators.policies.ends import NEVER, set_expiry
 

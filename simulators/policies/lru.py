@@ -1,7 +1,6 @@
 """LRU: what was used longest ago goes first. A request touches leaf first and root last, so tails go first."""
 
-from numba import njit
-
+from analyzers.compiled import njit
 from simulators.policies.store import INSERTED
 from simulators.policies.structures import move_to_back, push_back
 

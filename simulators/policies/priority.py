@@ -8,8 +8,8 @@ broken pin is counted.
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from analyzers.errors import UsageError
 from analyzers.trace import Int64, Trace
 from simulators.policies.ranked import push_ranked

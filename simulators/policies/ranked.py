@@ -4,8 +4,7 @@ Ranks are int64. A request touches its entries leaf first, so among entries of o
 goes before what it hangs on.
 """
 
-from numba import njit
-
+from analyzers.compiled import njit
 from simulators.policies.store import TAKEN, in_use
 from simulators.policies.structures import heap_drop_top, heap_push, heap_replace_top
 

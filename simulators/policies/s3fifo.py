@@ -9,8 +9,7 @@ window over evictions: an entry is remembered for as many evictions from the sma
 hold entries.
 """
 
-from numba import njit
-
+from analyzers.compiled import njit
 from simulators.policies.store import INSERTED, SERVED, first_queue, in_use
 from simulators.policies.structures import front, push_back, unlink
 

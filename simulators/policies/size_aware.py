@@ -9,8 +9,8 @@ rank of all who use it.
 """
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from analyzers.trace import Int64
 from simulators.policies.ranked import push_ranked
 from simulators.policies.store import INSERTED

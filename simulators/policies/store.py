@@ -7,8 +7,8 @@ is shared by all replicas, block b there is slot replicas * blocks + b.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from analyzers.trace import Int64
 from simulators.policies import ARC, RANKED
 from simulators.policies.ends import NEVER, Ends, make_ends

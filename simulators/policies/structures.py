@@ -6,8 +6,8 @@ Compiled functions here and in the policies take few arrays each: numba counts r
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from analyzers.compiled import njit
 from analyzers.trace import Int64
 
 Records = np.ndarray[Any, np.dtype[np.void]]
