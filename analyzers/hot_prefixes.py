@@ -71,17 +71,25 @@ def hottest_prefixes(trace: Trace, count: int = HOTTEST) -> tuple[HotPrefix, ...
 def _hot_prefix(trace: Trace, node: int, requests: int, saved: int) -> HotPrefix:
     depth = int(trace.tree.depth_end[node])
     first = int(trace.tree.first_request[node])
-    ends = trace.boundaries.of(first)
-    whole = int(np.searchsorted(ends, depth, side="right")) - 1  # the last block that ends within the prefix
-    inside = whole < 0 or depth - int(ends[whole]) > _FRAME_TOKENS
-    block = whole + 1 if inside else whole
-    path = trace.paths[int(trace.boundary_paths.of(first)[block])] if 0 <= block < len(ends) else None
+    path, inside = ending(trace, first, depth)
     return HotPrefix(
         tokens=depth,
         requests=requests,
         saved_tokens=saved,
         path=path,
-        inside=inside and path is not None,
+        inside=inside,
         namespace=trace.info.namespaces[int(trace.requests.namespace[first])],
         first_request=trace.requests.request_id[first],
     )
+
+
+def ending(trace: Trace, request: int, depth: int) -> tuple[str | None, bool]:
+    """The JSON path of the last block that a prefix of `depth` tokens of a request holds whole, or, with True, of
+    the block it ends inside; None where it ends in front of the first or the blocks are not known."""
+    ends = trace.boundaries.of(request)
+    whole = int(np.searchsorted(ends, depth, side="right")) - 1  # the last block that ends within the prefix
+    inside = whole < 0 or depth - int(ends[whole]) > _FRAME_TOKENS
+    block = whole + 1 if inside else whole
+    if not 0 <= block < len(ends):
+        return None, False
+    return trace.paths[int(trace.boundary_paths.of(request)[block])], inside

@@ -10,6 +10,7 @@ from analyzers.study import Study
 from pcache_cli.console import plain
 from pcache_cli.reports.as_json import plain_value
 from pcache_cli.reports.findings_json import finding_value
+from pcache_cli.reports.isolation import print_isolation
 from pcache_cli.reports.numbers import count, percent
 
 if TYPE_CHECKING:
@@ -41,17 +42,22 @@ def advice(study: Study) -> list[str]:
 
 
 def print_study(console: "Console", study: Study) -> None:
-    """Breakers and layouts."""
+    """Breakers, layouts, and who shares with whom."""
     _print_breakers(console, study.breakers, study.outcome)
     _print_layouts(console, study.layouts)
+    print_isolation(console, study.namespaces, study.crossings)
 
 
 def study_value(study: Study, show_text: bool = False) -> dict[str, Any]:
-    """Breakers, all fixes together and layouts as JSON values; quoted prompt text only with `show_text`."""
+    """Breakers, all fixes together, layouts and isolation as JSON values; quoted prompt text only with `show_text`."""
     return {
         "breakers": [_breaker_value(breaker, study.outcome, show_text) for breaker in study.breakers],
         "fixes_together": _together(study.outcome),
         "layouts": _layouts_value(study.layouts),
+        "namespace_choices": study.namespaces,
+        "boundary_crossings": [
+            {**plain_value(crossing), "common": crossing.common} for crossing in study.crossings
+        ],
     }
 
 
