@@ -35,6 +35,13 @@ def test_a_baseline_hides_what_it_knows_and_nothing_else(project: Project) -> No
     assert outcome.document["hidden"] == 1
 
 
+def test_another_variable_under_the_same_rule_is_new(project: Project) -> None:
+    project.write(name_j2="{{ user.name }}\n" + RULES)
+    project.lint("--baseline", "base.json", "--update-baseline")
+    project.write(name_j2="{{ user.mail }}\n" + RULES)
+    assert project.lint("--baseline", "base.json").code == 1
+
+
 def test_a_baseline_is_a_ratchet(project: Project) -> None:
     project.write(clock_j2=CLOCK_FIRST)
     project.lint("--baseline", "base.json", "--update-baseline")
