@@ -8,6 +8,7 @@ import msgspec
 from analyzers.errors import InputError, PcacheError, UsageError
 from analyzers.logs.detect import SAMPLE, detect, unknown_format
 from analyzers.logs.inputs import Source, find_sources
+from analyzers.logs.omitted_zeros import fill_omitted_zeros
 from analyzers.logs.reader import IN_ORDER, NotThisFormatError, Reader, Record
 from analyzers.logs.records import NOT_JSON, NOT_UTF8, mend, read_records
 from analyzers.request import Log
@@ -32,6 +33,7 @@ def read(
     for source in find_sources(inputs):
         reading.file(source)
     reading.finish()
+    fill_omitted_zeros(log)
     return log
 
 
