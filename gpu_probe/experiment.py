@@ -14,7 +14,7 @@ import torch
 from gpu_probe import machine
 from gpu_probe.forward import empty_cache, prefill, random_ids
 from gpu_probe.kv_image import KvImage, capture, rebuild
-from gpu_probe.memory import PeakResident
+from gpu_probe.memory import PeakResident, out_of_memory_as_a_sentence
 from gpu_probe.models import LoadedModel, ModelRequest, load_model
 from gpu_probe.timing import compute_clock
 from simulators.calibration import Machine, ModelCard
@@ -72,8 +72,9 @@ def run_shared_prefix(
     before = torch.get_num_threads()
     torch.set_num_threads(options.threads)
     try:
-        progress("loading the model")
-        return _run(load_model(options.request), options, progress)
+        with out_of_memory_as_a_sentence():
+            progress("loading the model")
+            return _run(load_model(options.request), options, progress)
     finally:
         torch.set_num_threads(before)
 

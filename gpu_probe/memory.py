@@ -2,7 +2,8 @@
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import psutil
 import torch
 
+from analyzers.errors import CannotEvaluateError
 from gpu_probe.kv_image import KvLayout
 from simulators.calibration import KvBytes
 
+_OUT_OF_MEMORY = "out of memory; take a smaller --model or --max-tokens, or --dtype bfloat16"
 _POLL_S = 0.005
 _AGREEMENT = 0.001
 
@@ -144,3 +147,16 @@ def _tokens(size: KvSize) -> int:
 
 def _layer_bytes(size: KvSize, number: int) -> int:
     return sum(spec.nbytes for spec in size.layout.tensors if spec.layer == number)
+
+
+@contextmanager
+def out_of_memory_as_a_sentence() -> Iterator[None]:
+    """Running out of memory, whatever torch calls it, becomes a CannotEvaluateError."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as problem:
+        raise CannotEvaluateError(_OUT_OF_MEMORY) from problem
+    except RuntimeError as problem:
+        if "can't allocate memory" not in str(problem):
+            raise
+        raise CannotEvaluateError(_OUT_OF_MEMORY) from problem

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import torch
 
-from analyzers.errors import CannotEvaluateError, PcacheError, UsageError
+from analyzers.errors import CannotEvaluateError, UsageError
 from gpu_probe import machine
 from gpu_probe.fit import fit_prefill
 from gpu_probe.kv_file import fingerprint, read_kv, write_kv
 from gpu_probe.kv_image import KvImage
-from gpu_probe.memory import KvSize, kv_bytes
+from gpu_probe.memory import KvSize, kv_bytes, out_of_memory_as_a_sentence
 from gpu_probe.models import LoadedModel, ModelRequest, load_model
 from gpu_probe.partial import Partial, finish
 from gpu_probe.prefill import Sweep, affordable_length, plan_cells, run_rounds, start_sweep, warm_up
@@ -53,7 +53,7 @@ def run_probe(options: ProbeOptions, partial: Partial, progress: Progress = lamb
     began = time.perf_counter()
     deadline = began + options.budget_s * _USED_SHARE
     redis_client = connect(options.redis_url) if options.redis_url else None
-    with _one_sentence_errors(), _threads(options.threads), _scratch(options.disk_folder) as folder:
+    with out_of_memory_as_a_sentence(), _threads(options.threads), _scratch(options.disk_folder) as folder:
         progress("loading the model")
         loaded = load_model(options.request)
         if options.longest is not None and options.longest < SHORTEST_GRID:
@@ -202,21 +202,3 @@ def _scratch(folder: Path | None) -> Iterator[Path]:
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
-
-
-@contextmanager
-def _one_sentence_errors() -> Iterator[None]:
-    """Out of memory, whatever torch calls it, as a sentence."""
-    try:
-        yield
-    except PcacheError:
-        raise
-    except (torch.OutOfMemoryError, MemoryError) as problem:
-        raise CannotEvaluateError(_OUT_OF_MEMORY) from problem
-    except RuntimeError as problem:
-        if "can't allocate memory" not in str(problem):
-            raise
-        raise CannotEvaluateError(_OUT_OF_MEMORY) from problem
-
-
-_OUT_OF_MEMORY = "out of memory; take a smaller --model or --max-tokens, or --dtype bfloat16"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from analyzers.errors import CannotEvaluateError
 from gpu_probe.experiment import ExperimentOptions, run_shared_prefix
 from gpu_probe.models import ModelRequest
 
@@ -45,3 +46,12 @@ def test_an_interruption_before_the_first_pair_is_one():
 
     with pytest.raises(KeyboardInterrupt):
         run_shared_prefix(OPTIONS, progress)
+
+
+def test_running_out_of_memory_is_one_sentence(monkeypatch):
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("gpu_probe.experiment.load_model", fail)
+    with pytest.raises(CannotEvaluateError, match="out of memory"):
+        run_shared_prefix(OPTIONS)
