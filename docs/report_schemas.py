@@ -1,0 +1,71 @@
+"""Write docs/schemas/{analyze,simulate,cost}.schema.json from the classes: `python docs/report_schemas.py`.
+
+Each is the schema of what the command prints with --json. Parts that are described elsewhere (tables that depend on
+the question asked) are left open; what scripts rely on is spelled out.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+FOLDER = Path(__file__).parent / "schemas"
+
+
+def _components(types: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Schemas of the types by property name, and the definitions they point to."""
+    schemas, definitions = msgspec.json.schema_components(list(types.values()), ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        if "properties" in definition:
+            definition["required"] = list(definition["properties"])
+    return dict(zip(types, schemas, strict=True)), definitions
+
+
+def _document(
+    command: str, properties: dict[str, Any], required: list[str], definitions: dict[str, Any]
+) -> str:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"pcache {command} --json",
+        "type": "object",
+        "properties": {"schema_version": {"const": 1}, "command": {"const": command}, **properties},
+        "required": ["schema_version", "command", *required],
+        "$defs": definitions,
+    }
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+
+
+def schemas() -> dict[str, str]:
+    """The text of each schema file by its name."""
+    from analyzers.reuse import Reuse
+    from analyzers.trace import TraceInfo
+    from pcache_cli.reports.analyze import InputAccount
+    from pcache_cli.reports.figures import Figures
+    from simulators.cost_overview import CostOverview
+
+    texts = {"type": "object", "additionalProperties": {"type": "string"}}
+    parts, definitions = _components({"reuse": Reuse, "input": InputAccount | None, "trace": TraceInfo})
+    reuse = definitions.pop("Reuse")
+    analyze = {**reuse["properties"], "input": parts["input"], "trace": parts["trace"], "definitions": texts}
+    open_parts = {"breakers": {"type": "array", "items": {"type": "object"}}}
+    result = {
+        "analyze.schema.json": _document("analyze", {**analyze, **open_parts}, list(analyze), definitions),
+    }
+    parts, definitions = _components({"figures": Figures, "trace": TraceInfo})
+    result["simulate.schema.json"] = _document(
+        "simulate", {**parts, "definitions": texts}, ["figures", "trace", "definitions"], definitions
+    )
+    parts, definitions = _components({"overview": CostOverview, "trace": TraceInfo})
+    result["cost.schema.json"] = _document(
+        "cost",
+        {**parts, "findings": {"type": "array"}, "definitions": texts},
+        ["overview", "findings", "trace", "definitions"],
+        definitions,
+    )
+    return result
+
+
+if __name__ == "__main__":
+    for name, text in schemas().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
