@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzers.divergence import Slot
+from analyzers.divergence import Divergence, Slot
 from analyzers.divergences import Divergences, find_divergences
-from analyzers.misses import Miss, depth_within, find_misses
+from analyzers.misses import ASKING, Miss, depth_within, find_misses
 from analyzers.pipeline import TracedLog
 from analyzers.rules.checking import ModelLimits
 from analyzers.slots import find_slots
@@ -53,18 +53,21 @@ class LogEvidence:
     def request_id(self, row: int) -> str:
         return self.traced.trace.requests.request_id[row]
 
-    def lost(self, row: int, against: int, tokens: int) -> tuple[int, bool]:
+    def lost(self, divergence: Divergence) -> tuple[int, bool]:
         """What a broken prefix lost in a request, in the log's own tokens, and whether that is exact.
 
         Exact where the log states what the earlier request left in the cache: that, as far as it fits into the
-        prompt, less what was read. Else `tokens` of our count in the log's scale.
+        prompt, less what was read. Else the tokens of our count in the log's scale. Where yet another request had
+        a longer prefix to offer, what was read need not come from this one, so the count is an estimate too.
         """
-        usage = self.usage
+        usage, row, against = self.usage, divergence.request, divergence.against
+        estimate = round(divergence.lost * float(usage.scale[row]))
+        if self.divergences.reusable[row] > divergence.common + ASKING:
+            return estimate, False
         read, left = int(usage.read[row]), int(usage.cached[against])
         if read >= 0 and left > 0 and int(usage.written[against]) >= 0:
             return max(0, min(left, int(usage.prompt[row])) - read), True
         earlier = int(usage.read[against])
-        estimate = round(tokens * float(usage.scale[row]))
         if read >= 0 and earlier > read and abs(read + estimate - earlier) <= max(128, estimate // 20):
             return earlier - read, True
         return estimate, False

@@ -31,7 +31,7 @@ _IDENTITY = re.compile(
     re.I,
 )
 _RETRIEVED = re.compile(
-    r"\b(?:memor(?:y|ies)|recall\w*|retrieved|passages?|documents?|search results?|context|knowledge|snippets?"
+    r"\b(?:memor(?:y|ies)|recall\w*|retrieved|passages?|documents?|search results?|context|knowledge|snippets?|facts?|remember\w*"
     r"|sources?|excerpts?)\b",
     re.I,
 )
@@ -84,7 +84,8 @@ def kind_of_value(value: str, left: str) -> ValueKind:
         return ValueKind.COUNTER
     if _ENVIRONMENT.search(left[-200:]):
         return ValueKind.ENVIRONMENT
-    return ValueKind.RETRIEVED if _RETRIEVED.search(label) else ValueKind.OTHER
+    near = " ".join(left.split("\n")[-2:])[-120:]
+    return ValueKind.RETRIEVED if _RETRIEVED.search(near) else ValueKind.OTHER
 
 
 def names_somebody(label: str) -> bool:

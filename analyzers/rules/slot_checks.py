@@ -62,7 +62,7 @@ def slot_breaker(
     broken = first_broken(slot)
     shown = broken or list(zip(slot.divergences, slot.differences, strict=True))[:1]
     divergence, difference = shown[0]
-    losses = [log.lost(d.request, d.against, d.lost) for d, _ in broken]
+    losses = [log.lost(d) for d, _ in broken]
     lost = sum(tokens for tokens, _ in losses)
     request = log.traced.log.requests[divergence.request]
     place = difference.earlier_path if difference.moved_to else difference.path
