@@ -33,7 +33,7 @@ def show_calibration(calibration: "Calibration", path: Path) -> None:
         screen.print(f"[yellow]warning[/]: {plain(warning)}")
     state = "" if calibration.trusted else " (not to be trusted: see above)"
     screen.print(f"Calibration written to {plain(str(path))}{state}.")
-    console.note(f"Next: pcache simulate LOG --calibration {path}, or pcache cost LOG --calibration {path}")
+    console.note(f"Next: pcache simulate LOG --block-size 16 --capacity none --calibration {path}")
 
 
 def verdict(calibration: "Calibration") -> str:
