@@ -67,17 +67,16 @@ def run_lint(options: LintOptions) -> int:
     if options.output_format not in FORMATS:
         raise UsageError(f"there is no format '{options.output_format}'; there are {', '.join(FORMATS)}")
     checks = _checks(options, settings)
-    readers = _readers(settings)
-    sources = _sources(options, settings, readers)
+    sources = _sources(options, settings)
     if options.fix or options.unsafe_fixes or options.diff:
-        changes = _fixed(options, settings, sources, checks, readers)
+        changes = _fixed(options, settings, sources, checks)
         if options.diff:
             sys.stdout.write("".join(change.diff() for change in changes))
             console.note(f"{len(changes)} file(s) would change" if changes else "nothing to fix")
             return 1 if changes else 0
-        sources = _sources(options, settings, readers) if changes else sources
+        sources = _sources(options, settings) if changes else sources
     evidence = _evidence(options, sources)
-    run = _checked(options, settings, sources, checks, readers, evidence)
+    run = _checked(options, settings, sources, checks, evidence)
     run.findings = [finding for finding in run.findings if finding.level.rank <= lowest.rank]
     drop_settled_layouts(run)
     report(run, options, failing)
@@ -166,30 +165,28 @@ def _readers(settings: Settings) -> Readers:
     return Readers(tuple(folder / root for root in settings.lint.roots), frozenset(settings.lint.filters))
 
 
-def _sources(options: LintOptions, settings: Settings, readers: Readers) -> list[Source]:
+def _sources(options: LintOptions, settings: Settings) -> list[Source]:
+    """The inputs as they are on disk now: what readers keep of files is not kept from one round to the next."""
     files = [text for text in options.inputs if text != STANDARD_INPUT]
     typed = None
     if STANDARD_INPUT in options.inputs:
         if options.fix or options.unsafe_fixes:
             raise UsageError("fixes are written to files; give --diff to see them for standard input")
         typed = (options.stdin_filename, sys.stdin.buffer.read())
-    readers.files.parsed.clear()
     paths = find_files(files, (*settings.lint.exclude, *options.exclude)) if files else []
     if not paths and typed is None:
         raise InputError(f"there is no template, request or source file in {', '.join(files)}")
-    return read_all(paths, readers, typed)
+    return read_all(paths, _readers(settings), typed)
 
 
-def _fixed(
-    options: LintOptions, settings: Settings, sources: list[Source], checks: Checks, readers: Readers
-) -> list[Rewrite]:
+def _fixed(options: LintOptions, settings: Settings, sources: list[Source], checks: Checks) -> list[Rewrite]:
     """Apply the fixes round by round, as one may make room for another; with --diff, the first round only."""
     done: dict[Path, Rewrite] = {}
     fixed = 0
     for _ in range(_MOST_ROUNDS):
         run = lint(sources, checks)
         if options.unsafe_fixes:
-            with_moves(run, checks, readers)
+            with_moves(run, checks, _readers(settings))
         changes = rewrites(run, options.unsafe_fixes)
         if options.diff or not changes:
             return changes or list(done.values())
@@ -197,7 +194,7 @@ def _fixed(
             write(change)
             done[change.path] = change
             fixed += change.fixed
-        sources = _sources(options, settings, readers)
+        sources = _sources(options, settings)
     console.note(f"fixed {fixed} finding(s) in {len(done)} file(s)")
     return list(done.values())
 
@@ -217,7 +214,6 @@ def _checked(
     settings: Settings,
     sources: list[Source],
     checks: Checks,
-    readers: Readers,
     evidence: "LogEvidence | None",
 ) -> LintRun:
     if evidence is not None:
@@ -225,7 +221,7 @@ def _checked(
 
         checks.scopes_in = evidence.scopes
     run = lint(sources, checks)
-    with_moves(run, checks, readers)
+    with_moves(run, checks, _readers(settings))
     if evidence is not None:
         run.findings = confirmed(run.findings, evidence)
         unmatched = [

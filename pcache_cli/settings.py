@@ -26,8 +26,7 @@ from analyzers.errors import InputError, UsageError
 @dataclass(frozen=True)
 class LintSettings:
     """`per_file_ignores`: rules by glob. `volatility`: scope by variable name or pattern. `roots`: folders that
-    templates are included from. `filters`: the project's own Jinja filters. `sinks` and `sources`: dotted names
-    of the project's own model calls, and of its own functions whose result differs from call to call."""
+    templates are included from. `filters`: the project's own Jinja filters."""
 
     select: list[str] = field(default_factory=list)
     ignore: list[str] = field(default_factory=list)
@@ -35,8 +34,6 @@ class LintSettings:
     exclude: list[str] = field(default_factory=list)
     roots: list[str] = field(default_factory=list)
     filters: list[str] = field(default_factory=list)
-    sinks: list[str] = field(default_factory=list)
-    sources: list[str] = field(default_factory=list)
     volatility: dict[str, str] = field(default_factory=dict)
     fail_level: str | None = None
     baseline: str | None = None

@@ -12,7 +12,8 @@ Bad:
 Good:
     "\n".join(sorted({"b", "a"}))
 
-Must not flag: a set that is only tested for membership or counted; dicts and lists, which keep their order.
+Must not flag: a set that is only tested for membership or counted; dicts and lists, which keep their order; the
+list of tools, of which PC201 speaks.
 """
 
 from collections.abc import Iterator
@@ -21,13 +22,20 @@ from analyzers.findings import Finding, Level
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
 from analyzers.rules.stranded import stranded_findings
-from analyzers.templates.parts import Cause, Prompt
+from analyzers.templates.parts import Cause, Prompt, Value
 
 _ADVICE = "Sort what has no order of its own before it is written into the prompt."
 
 
 def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
-    return stranded_findings(RULE, context, {Cause.UNORDERED}, _ADVICE)
+    tools = {
+        (part.span.line, part.span.column)
+        for part in prompt.parts
+        if isinstance(part, Value) and part.place.section == "tools"
+    }
+    for finding in stranded_findings(RULE, context, {Cause.UNORDERED}, _ADVICE):
+        if (finding.location.line, finding.location.column) not in tools:
+            yield finding
 
 
 RULE = Rule.of(__name__, Level.ERROR, template=_template)

@@ -72,7 +72,7 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     """Also a template without markers whose fixed beginning alone is too short for the model."""
     yield from _check(prompt, context)
     minimum = context.minimum_tokens
-    if minimum is None or markers(prompt) or not context.exposures:
+    if minimum is None or markers(prompt) or not context.exposures or context.exposures[0].strands:
         return
     before = prompt.parts[: context.exposures[0].part_index]
     beginning = texts(before)

@@ -28,6 +28,13 @@ _HOW_OFTEN = {
 }
 
 
+_HOW_IT_DIFFERS = {
+    Cause.UNSORTED_JSON: "may come with its keys in another order",
+    Cause.UNORDERED: "has no fixed order",
+    Cause.SALTED_HASH: "differs in every process",
+}
+
+
 def stranded_findings(
     rule: Rule, context: CheckContext, causes: set[Cause], advice: str
 ) -> Iterator[Finding]:
@@ -52,7 +59,7 @@ def stranded(rule: Rule, exposure: Exposure, lost: int, advice: str) -> Finding:
     """The finding for one varying part that strands `lost` tokens of fixed text."""
     scope = exposure.verdict.scope
     return rule.finding(
-        f"{shown(exposure.subject)} {_HOW_OFTEN[scope]}; {_behind(exposure, lost)}",
+        f"{shown(exposure.subject)} {_how_it_differs(exposure)}; {_behind(exposure, lost)}",
         place(exposure.span),
         level=level_of(exposure, lost),
         subject=exposure.subject,
@@ -67,6 +74,10 @@ def repaired(advice: str, value: Value | None) -> Fix:
     if value is None or value.repair is None:
         return Fix(advice)
     return Fix(advice, (value.repair,), Safety.SAFE)
+
+
+def _how_it_differs(exposure: Exposure) -> str:
+    return _HOW_IT_DIFFERS.get(exposure.verdict.cause) or _HOW_OFTEN[exposure.verdict.scope]
 
 
 def level_of(exposure: Exposure, lost: int) -> Level:
