@@ -31,6 +31,12 @@ def analyze(
     breakers: Annotated[
         bool, typer.Option("--breakers/--no-breakers", help="Look for what breaks the prefix (default).")
     ] = True,
+    markers: Annotated[
+        bool,
+        typer.Option(
+            "--markers", help="Find where cache markers should stand (replays the provider's rules)."
+        ),
+    ] = False,
     show_text: Annotated[
         bool, typer.Option("--show-text", help="Quote what differs, from the prompts, in --json.")
     ] = False,
@@ -45,17 +51,18 @@ def analyze(
     from pcache_cli.reports.analyze import account_of, print_reuse
     from pcache_cli.reports.as_json import document
     from pcache_cli.reports.breakers import advice, print_study, study_value
+    from pcache_cli.reports.marker_placement import print_placement
     from pcache_cli.reports.request_table import write_request_table
     from pcache_cli.units import split_list
 
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise UsageError(f"--fail-below {fail_below} is no ratio; write a number from 0 to 1")
     fields = split_list(group_by) if group_by else []
-    study = None
+    study = placement = None
     if source.is_trace():
         if fields:
             raise UsageError("--group-by needs the log; a trace keeps model, tenant and route only")
-        trace, account = source.trace(), None
+        trace, account, traced = source.trace(), None, None
         groups = []
     else:
         traced = source.traced_log(answers=False)
@@ -64,6 +71,12 @@ def analyze(
         if breakers:
             with console.progress("looking for what breaks the prefix"):
                 study = study_breakers(traced, limits_of)
+    if markers:
+        from simulators.marker_placement import best_placement
+        from simulators.providers.rules import load_rule_book
+
+        with console.progress("placing markers"):
+            placement = best_placement(trace, load_rule_book(), traced.log.requests if traced else None)
     by_request = reuse_by_request(trace)
     reuse = analyze_reuse(trace, by_request, groups)
 
@@ -81,6 +94,7 @@ def analyze(
                 "analyze",
                 **_contract(reuse),
                 **({} if study is None else study_value(study, show_text)),
+                **({} if placement is None else {"markers": placement}),
                 input=account,
                 trace=trace.info,
                 definitions=DEFINITIONS,
@@ -91,6 +105,8 @@ def analyze(
         print_reuse(out, reuse, () if study is None else advice(study), account, trace.info)
         if study is not None:
             print_study(out, study)
+        if placement is not None:
+            print_placement(out, placement)
         console.note(
             "\nNext: pcache simulate with the same input shows what a cache of limited size or lifetime hits."
         )
