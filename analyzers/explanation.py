@@ -103,8 +103,10 @@ def explain(log: LogEvidence, row: int, against: int | None = None, show_text: b
     common = int(common_prefix(log.traced, others)[row])
     comparer = divergences.comparer
     compared = comparer.compare(row, other)
-    shared = 0 if compared is None else compared.equal_tokens
-    lost = max(0, int(divergences.continuations.shared[row]) - common) if not given else shared
+    if other == divergences.continuations.predecessor[row]:
+        lost = max(0, int(divergences.continuations.shared[row]) - common)
+    else:
+        lost = 0 if compared is None else compared.equal_tokens
     if compared is None:
         breakers = [b for b in breakers_of(log) if row in b.requests]
         return _story(log, row, other, common, 0, _continued(comparer, row, other), (), breakers, show_text)
