@@ -170,7 +170,7 @@ def _sources(options: LintOptions, settings: Settings) -> list[Source]:
     files = [text for text in options.inputs if text != STANDARD_INPUT]
     typed = None
     if STANDARD_INPUT in options.inputs:
-        if options.fix or options.unsafe_fixes:
+        if (options.fix or options.unsafe_fixes) and not options.diff:
             raise UsageError("fixes are written to files; give --diff to see them for standard input")
         typed = (options.stdin_filename, sys.stdin.buffer.read())
     paths = find_files(files, (*settings.lint.exclude, *options.exclude)) if files else []

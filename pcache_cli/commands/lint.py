@@ -12,7 +12,7 @@ _TARGETS = "Files, folders or globs; - for standard input. The current folder wh
 
 @pcache_command
 def lint(
-    inputs: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help=_TARGETS)] = None,
+    inputs: Annotated[list[str] | None, typer.Argument(metavar="PATH", help=_TARGETS)] = None,
     select: Annotated[
         list[str] | None,
         typer.Option("--select", help="Only these rules: ids, names or families (PC1,clock)."),

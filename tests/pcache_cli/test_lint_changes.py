@@ -166,3 +166,6 @@ def test_a_move_that_would_change_what_is_printed_is_not_offered(project: Projec
 
 def test_fixes_of_standard_input_are_refused(project: Project) -> None:
     assert project.lint("-", "--fix", input=b"x").code == 2
+    outcome = project.lint("-", "--unsafe-fixes", "--diff", input=CLOCK_FIRST.encode())
+    assert outcome.code == 1
+    assert "+Time: {{ now() }}" in outcome.out
