@@ -32,4 +32,4 @@ def test_every_rule_that_reads_templates_or_requests_has_examples() -> None:
     with_examples = {path.stem.upper() for path in FIXTURES.glob("*.yaml")}
     # These speak of Python source only; their examples are with that front end.
     python_only = {"PC201", "PC202", "PC204", "PC205", "PC209", "PC211", "PC306", "PC402", "PC404", "PC409"}
-    assert checked - with_examples == python_only & checked
+    assert checked - with_examples <= python_only
