@@ -6,13 +6,13 @@ text that only moves stays new each time, and text that a fix adds counts agains
 namespace as before; no replay lets them share across.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analyzers.breakers import Breaker
-from analyzers.counterfactual_remedies import LAST_RANK, Remedy, Treatment, caveats_of, treatment_of
+from analyzers.counterfactual_remedies import LAST_RANK, Remedy, Treatment, caveats_of, treatments_of
 from analyzers.counterfactual_replay import Played, Replayer
 from analyzers.divergence import Slot
 from analyzers.divergences import Divergences
@@ -73,12 +73,20 @@ class _Alone:
     added: int
 
 
-def take_out(traced: TracedLog, divergences: Divergences, slots: Sequence[Slot]) -> Counterfactual:
-    """Play the log without each breaker and without all of them. Exact up to the seams of moved text (one token)."""
+def take_out(
+    traced: TracedLog,
+    divergences: Divergences,
+    slots: Sequence[Slot],
+    treatments: Mapping[int, Treatment] | None = None,
+) -> Counterfactual:
+    """Play the log without each breaker and without all of them. Exact up to the seams of moved text (one token).
+
+    `treatments`: those of the slots by number, where they are known already.
+    """
+    treated = treatments_of(traced, divergences, slots) if treatments is None else treatments
     replayer = Replayer(traced, divergences)
     before = replayer.play(())
-    treated = [(slot, treatment_of(slot, traced, divergences.comparer)) for slot in slots]
-    playable = [(slot, treatment) for slot, treatment in treated if treatment is not None]
+    playable = [(slot, treated[slot.number]) for slot in slots if slot.number in treated]
     playable = sorted(playable, key=lambda pair: (-_at_stake(pair[0]), pair[0].number))[:MOST_BREAKERS]
     alone = [
         max(

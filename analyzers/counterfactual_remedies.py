@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from analyzers.comparison import Comparer
 from analyzers.divergence import Change, Slot, Value
+from analyzers.divergences import Divergences
 from analyzers.pipeline import TracedLog
 from analyzers.rendering import RenderedPart, Segment
 from analyzers.text_changes import Span
@@ -67,6 +68,12 @@ class Treatment:
         return self.spans.keys() | self.parts
 
 
+def treatments_of(traced: TracedLog, divergences: Divergences, slots: Iterable[Slot]) -> dict[int, Treatment]:
+    """The treatment of each slot that has one, by the slot's number."""
+    found = {slot.number: treatment_of(slot, traced, divergences.comparer) for slot in slots}
+    return {number: treatment for number, treatment in found.items() if treatment is not None}
+
+
 def treatment_of(slot: Slot, traced: TracedLog, comparer: Comparer) -> Treatment | None:
     """How the breaker of a slot is taken out; None where there is nothing a replay could do (a compaction that was
     meant, a template or tokenizer that gives other ids)."""
@@ -79,9 +86,10 @@ def treatment_of(slot: Slot, traced: TracedLog, comparer: Comparer) -> Treatment
         return Treatment(Remedy.MOVE_TO_NEWEST, spans=spans)
     if change in _ONE_FORM or change is Change.PASSAGES_REORDERED:
         known = {id(parts[number].paths) for number in slot.spans}
-        alike = (part.number for part in parts if id(part.paths) in known)
-        forms = {_forms(parts[number]) for number in slot.spans}
-        chosen = frozenset(number for number in alike if _forms(parts[number]) in forms)
+        forms: dict[int, str] = {}
+        wanted = {_forms(parts[number], forms) for number in slot.spans}
+        alike = (part for part in parts if id(part.paths) in known)
+        chosen = frozenset(part.number for part in alike if _forms(part, forms) in wanted)
         return Treatment(Remedy.ONE_FORM, parts=chosen)
     if change is Change.TOOLS_REORDERED:
         sets = {_set(parts[number]) for number in _parts_of(slot, comparer, "tools")}
@@ -102,38 +110,48 @@ _AROUND = 40
 _CONTEXTS = 8
 
 
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What stands around a slot's value: the segments in front of its own, and text on both sides."""
+
+    in_front: tuple[Segment, ...]
+    left: str
+    right: str
+
+
 def spread(slot: Slot, parts: Sequence[RenderedPart]) -> dict[int, tuple[Value, ...]]:
     """Where rendered parts hold a slot, those included that no difference showed: the same text stands around it."""
     spans = {part: values for part, values in slot.spans.items() if any(v.start < v.end for v in values)}
-    contexts: dict[tuple[int, int, str, str], None] = {}
+    contexts: dict[int, dict[_Context, None]] = {}
     for part, values in spans.items():
         for value in values:
-            text = parts[part].segments[value.segment].text
-            around = (
-                text[max(0, value.start - _AROUND) : value.start],
-                text[value.end : value.end + _AROUND],
-            )
-            if len(contexts) < _CONTEXTS and sum(map(len, around)) >= _AROUND:
-                contexts[id(parts[part].paths), value.segment, *around] = None
+            segments = parts[part].segments
+            text = segments[value.segment].text
+            left, right = text[max(0, value.start - _AROUND) : value.start], text[value.end :][:_AROUND]
+            known = contexts.setdefault(id(parts[part].paths), {})
+            if len(known) < _CONTEXTS and len(left) + len(right) >= _AROUND:
+                known[_Context(segments[: value.segment], left, right)] = None
     for other in parts:
         if other.number in spans:
             continue
-        for paths, index, left, right in contexts:
-            if id(other.paths) == paths and (found := _between(other, index, left, right)) is not None:
+        for context in contexts.get(id(other.paths), ()):
+            found = _between(other, context)
+            if found is not None:
                 spans[other.number] = (found,)
                 break
     return dict(sorted(spans.items()))
 
 
-def _between(part: RenderedPart, index: int, left: str, right: str) -> Value | None:
-    """The value between two texts; a text shorter than _AROUND stands at the start or the end of its segment."""
-    text = part.segments[index].text
-    at = text.find(left)
-    if at < 0 or (len(left) < _AROUND and at > 0):
+def _between(part: RenderedPart, context: _Context) -> Value | None:
+    """The value that stands in the context; a side shorter than _AROUND is the start or the end of its segment."""
+    index = len(context.in_front)
+    if part.segments[:index] != context.in_front:
         return None
+    left, right, text = context.left, context.right, part.segments[index].text
+    at = text.find(left) if len(left) == _AROUND else 0 if text.startswith(left) else -1
     start = at + len(left)
     end = text.find(right, start) if len(right) == _AROUND else len(text) - len(right)
-    if end <= start or (len(right) < _AROUND and not text.endswith(right, start)):
+    if at < 0 or end <= start or (len(right) < _AROUND and not text.endswith(right, start)):
         return None
     return Value(part.number, index, start, end, text[start:end])
 
@@ -177,8 +195,11 @@ def _set(part: RenderedPart) -> tuple[int, ...]:
     return tuple(sorted(segment.number for segment in part.segments))
 
 
-def _forms(part: RenderedPart) -> tuple[object, ...]:
-    return tuple(form_of(segment.text) for segment in part.segments)
+def _forms(part: RenderedPart, known: dict[int, str]) -> tuple[str, ...]:
+    for segment in part.segments:
+        if segment.number not in known:
+            known[segment.number] = form_of(segment.text)
+    return tuple(known[segment.number] for segment in part.segments)
 
 
 def form_of(text: str) -> str:

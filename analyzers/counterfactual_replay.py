@@ -46,6 +46,7 @@ class Replayer:
         self._predecessor = divergences.continuations.predecessor
         self._segments: dict[str, Segment] = {}
         self._forms: dict[str, str] = {}
+        self._in_form: dict[int, Segment] = {}
         self._ids: dict[int, UInt32] = {}
         self._runs: dict[tuple[int, ...], int] = {}
         self._pool = traced.sequences.pool
@@ -152,8 +153,11 @@ class Replayer:
     def _in_one_form(self, segment: Segment) -> Segment:
         if segment.special:
             return segment
-        text = self._forms.setdefault(form_of(segment.text), segment.text)
-        return segment if text == segment.text else self._plain(text)
+        known = self._in_form.get(segment.number)
+        if known is None:
+            text = self._forms.setdefault(form_of(segment.text), segment.text)
+            known = self._in_form[segment.number] = segment if text == segment.text else self._plain(text)
+        return known
 
     def _encode_pending(self) -> None:
         if not self._pending:

@@ -5,12 +5,12 @@ release, day, tenant, user or session, another in every turn or in every request
 of the system prompt whatever the request says, so only what stands inside a part, or in messages, can move.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import fmean
 
-from analyzers.counterfactual_remedies import Remedy, form_of, spread, treatment_of
+from analyzers.counterfactual_remedies import Remedy, Treatment, form_of, treatments_of
 from analyzers.divergence import Change, Slot
 from analyzers.divergences import Divergences
 from analyzers.pipeline import TracedLog
@@ -67,10 +67,16 @@ class _Found:
     """Index of the section it stands in; a value cannot stand in front of that section's stable text."""
 
 
-def propose_layouts(traced: TracedLog, divergences: Divergences, slots: Sequence[Slot]) -> list[RouteLayout]:
+def propose_layouts(
+    traced: TracedLog,
+    divergences: Divergences,
+    slots: Sequence[Slot],
+    treatments: Mapping[int, Treatment] | None = None,
+) -> list[RouteLayout]:
     """The layouts of the routes with most prompt tokens that have two requests or more.
 
-    A route is what the log calls so, else an application inferred from shared content.
+    A route is what the log calls so, else an application inferred from shared content. `treatments`: those of the
+    slots by number, where they are known already.
     """
     rows: dict[str, list[int]] = {}
     for row, app in enumerate(applications(traced, divergences)):
@@ -78,7 +84,8 @@ def propose_layouts(traced: TracedLog, divergences: Divergences, slots: Sequence
     prompt = traced.trace.requests.prompt_tokens
     totals = {app: int(prompt[own].sum()) for app, own in rows.items() if len(own) > 1}
     largest = sorted(totals, key=lambda app: (-totals[app], app))[:MOST_ROUTES]
-    sections = _Sections(traced, divergences, slots)
+    treated = treatments_of(traced, divergences, slots) if treatments is None else treatments
+    sections = _Sections(traced, divergences, treated)
     by_app: dict[str, list[Slot]] = {}
     for slot in slots:
         by_app.setdefault(slot.app, []).append(slot)
@@ -114,19 +121,20 @@ def scope_of(
 class _Sections:
     """What each request has in front of its messages, with what varies taken out."""
 
-    def __init__(self, traced: TracedLog, divergences: Divergences, slots: Sequence[Slot]) -> None:
+    def __init__(
+        self, traced: TracedLog, divergences: Divergences, treatments: Mapping[int, Treatment]
+    ) -> None:
         self.traced = traced
         self._comparer = divergences.comparer
         self._kind: dict[int, str] = {}
         self._spans: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._orders = {
             part
-            for slot in slots
-            if (treatment := treatment_of(slot, traced, divergences.comparer)) is not None
-            and treatment.remedy in (Remedy.SORT, Remedy.ONE_FORM)
+            for treatment in treatments.values()
+            if treatment.remedy in (Remedy.SORT, Remedy.ONE_FORM)
             for part in treatment.parts
         }
-        self.spans = {slot.number: spread(slot, traced.parts) for slot in slots if slot.change is Change.TEXT}
+        self.spans = {number: treatment.spans for number, treatment in treatments.items()}
         for spans in self.spans.values():
             for part, values in spans.items():
                 for value in values:

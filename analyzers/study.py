@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from analyzers.breakers import Breaker, breakers_of
 from analyzers.counterfactual import Counterfactual, take_out, with_gains
+from analyzers.counterfactual_remedies import treatments_of
 from analyzers.isolation import Crossing, NamespaceChoice, boundary_crossings, namespace_choices
 from analyzers.layout import RouteLayout, propose_layouts
 from analyzers.log_evidence import Limits, log_evidence
@@ -26,11 +27,12 @@ class Study:
 def study_breakers(traced: TracedLog, limits_of: Limits) -> Study:
     """Find the breakers of a log and play it without them. `limits_of` says what is known of a model."""
     log = log_evidence(traced, limits_of)
-    outcome = take_out(traced, log.divergences, log.slots)
+    treatments = treatments_of(traced, log.divergences, log.slots)
+    outcome = take_out(traced, log.divergences, log.slots, treatments)
     return Study(
         breakers=tuple(with_gains(breakers_of(log), outcome)),
         outcome=outcome,
-        layouts=tuple(propose_layouts(traced, log.divergences, log.slots)),
+        layouts=tuple(propose_layouts(traced, log.divergences, log.slots, treatments)),
         namespaces=namespace_choices(traced),
         crossings=boundary_crossings(traced),
     )
