@@ -50,7 +50,7 @@ def diff(
     limit = None if max_regression is None else parse_share(max_regression)
     sources = [LogSource([name], format, None, tokenizer, None, namespace) for name in (before, after)]
     logs = [source.log() for source in sources]
-    if all(len(log.requests) == 1 for log in logs):
+    if before != after and all(len(log.requests) == 1 for log in logs):
         both = LogSource([before, after], format, None, tokenizer, None, "none")
         return _diff_requests(_evidence(both), show_text, json, limit)
     evidence = [_evidence(source) for source in sources]
