@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analyzers.findings import Finding, Level
+from analyzers.linting.repairs import with_repairs
 from analyzers.rules.checking import Checks, check_sources
 from analyzers.templates.front_ends import Readers, read_bytes, read_file
 from analyzers.templates.layout import Layout, layout_of
@@ -49,7 +50,7 @@ def read_all(
     sources = [read_file(path, readers) for path in paths]
     if standard_input is not None:
         sources.append(read_bytes(*standard_input, readers))
-    return sources
+    return [with_repairs(source) for source in sources]
 
 
 def lint(sources: Sequence[Source], checks: Checks) -> LintRun:

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from analyzers.breakers import Breaker
 from analyzers.divergence import Change, Slot
-from analyzers.findings import Finding, Fix, Level, Safety
+from analyzers.findings import Finding, Level, Safety
 from analyzers.rules.context import CheckContext
 from analyzers.rules.registry import Rule
 from analyzers.rules.slot_checks import (
     changes,
 )
-from analyzers.rules.stranded import place, shown
+from analyzers.rules.stranded import place, repaired, shown
 from analyzers.templates.parts import Cause, Prompt, Value
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
                 "prompt behind them is read anew",
                 place(part.span),
                 subject=part.expression,
-                fix=Fix("Sort the tools by name before they are sent."),
+                fix=repaired("Sort the tools by name before they are sent.", part),
             )
 
 
