@@ -13,6 +13,7 @@ from analyzers.templates.jinja import read_jinja
 from analyzers.templates.jinja_files import JinjaFiles
 from analyzers.templates.parts import LineIndex, Place, Problem, Source
 from analyzers.templates.placeholders import style_of
+from analyzers.templates.python_project import PythonProject
 from analyzers.templates.reading import FileText, decode, read_text
 from analyzers.templates.request_body import is_request, read_requests
 from analyzers.templates.structured import read_structured
@@ -32,6 +33,7 @@ class Readers:
     roots: tuple[Path, ...] = ()
     filters: frozenset[str] = frozenset()
     files: JinjaFiles = field(init=False)
+    python: PythonProject = field(default_factory=PythonProject)
 
     def __post_init__(self) -> None:
         self.files = JinjaFiles(self.roots)
@@ -66,6 +68,9 @@ def read_source(path: str, file: FileText, readers: Readers) -> Source:
         source = reader(path, file.text, readers)
     except RecursionError:
         source = Source(path, file.text, problems=(Problem(path, "nested too deeply to be read", 1),))
+    if suffix in SOURCE_CODE:
+        # Python itself reads past the mark and turns line ends into \n: neither reaches the prompt.
+        return source
     comments = source.comments
     if suffix in _WITH_COMMENTS:
         comments = (*comments, *directives(path, file.text, comments))
@@ -159,6 +164,12 @@ def _tree(path: str, text: str, readers: Readers, parse: Callable[[str], Node]) 
     return read_structured(path, text, root, readers.files, readers.filters)
 
 
+def _python(path: str, text: str, readers: Readers) -> Source:
+    from analyzers.templates.python_source import read_python
+
+    return read_python(path, text, readers.python)
+
+
 def _requests(path: str, text: str, readers: Readers) -> Source:
     return read_requests(path, text)
 
@@ -175,6 +186,7 @@ _BY_SUFFIX: dict[str, Reader] = {
     **dict.fromkeys((".jsonl", ".ndjson"), _requests),
     **dict.fromkeys((".yaml", ".yml"), _yaml),
     ".toml": _toml,
+    ".py": _python,
     **dict.fromkeys((".txt", ".md", ".tmpl", ".tpl", ".template"), _plain),
 }
 
@@ -182,7 +194,7 @@ ALWAYS = frozenset(
     {".j2", ".jinja", ".jinja2", ".hbs", ".handlebars", ".mustache", ".prompt", ".prompty", ".baml"}
 )
 """Suffixes of files that are templates wherever they lie."""
-SOURCE_CODE: frozenset[str] = frozenset()
+SOURCE_CODE = frozenset({".py"})
 """Suffixes of source code with a front end; looked at wherever it lies."""
 IN_PROMPT_FOLDERS = frozenset(
     {".txt", ".md", ".tmpl", ".tpl", ".template", ".yaml", ".yml", ".toml", ".json", ".jsonl"}

@@ -1,0 +1,190 @@
+"""The Python files of a project: read and parsed once, found by their imports, and never imported."""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from analyzers.errors import InputError
+from analyzers.templates.parts import LineIndex, Problem, Span
+from analyzers.templates.reading import read_text
+
+LARGEST_SOURCE = 4 * 1024 * 1024
+"""Bytes of a Python file that is looked into; larger ones are data, and their trees take gigabytes."""
+_LARGEST_SYNTAX_CHECK = 512 * 1024
+_MOST_FOLDERS_UP = 6
+_DEEPEST_IMPORT = 3
+
+CALLS_A_MODEL = re.compile(
+    r"\.messages\s*\.\s*(?:create|stream|parse)|\bcompletions?\b|\bacompletion\b|\bresponses\s*\.\s*(?:create|parse|stream)"
+    r"|generate_content|GenerativeModel|\bconverse(?:_stream)?\b|invoke_model|apply_chat_template|PromptTemplate"
+    r"|SystemMessage|\bmessages\s*=|['\"]messages['\"]|\bvllm\b|/v1/messages|:generateContent|from_messages|\bollama\b"
+)
+_IMPORTS = re.compile(
+    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([\w, \t(]+)|import[ \t]+([\w., \t]+))", re.M
+)
+_PROJECT_ENDS = ("pyproject.toml", ".git", "setup.py", "setup.cfg")
+
+
+@dataclass
+class PythonFile:
+    """A parsed file. `values` are its top-level names once it has been evaluated."""
+
+    path: str
+    text: str
+    tree: ast.Module
+    lines: LineIndex
+    ascii: bool
+    values: Any = None
+
+    def span(self, node: ast.AST) -> Span:
+        """The span of a node; columns of the tree are bytes, those of a span characters."""
+        line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]
+        end_line, end_column = node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+        if not self.ascii:
+            column = self._characters(line, column)
+            end_column = self._characters(end_line, end_column)
+        start = self.lines.offset(line, column + 1)
+        end = self.lines.offset(end_line, end_column + 1)
+        return Span(self.path, start, end, line, column + 1, end_line, end_column + 1)
+
+    def _characters(self, line: int, byte_column: int) -> int:
+        start = self.lines.offset(line)
+        end = self.text.find("\n", start)
+        whole = self.text[start : end if end >= 0 else len(self.text)]
+        return byte_column if whole.isascii() else len(whole.encode()[:byte_column].decode("utf-8", "ignore"))
+
+    def source(self, span: Span) -> str:
+        """The characters of a span."""
+        return self.text[span.start : span.end]
+
+
+@dataclass
+class PythonProject:
+    """Parsed files by path, and answers about imports, kept for one run.
+
+    `heap` holds the lists, dicts and objects that the top levels of the files make; `cells` is how many there are.
+    """
+
+    heap: Any = None
+    cells: int = 0
+    files: dict[str, PythonFile | None] = field(default_factory=dict)
+    _texts: dict[str, str | None] = field(default_factory=dict)
+    _resolved: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    _roots: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+    _calls: dict[str, bool] = field(default_factory=dict)
+
+    def parse(self, path: str, text: str) -> PythonFile | Problem:
+        """The file's tree, or why there is none."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(text)
+        except SyntaxError as problem:
+            return Problem(path, f"not Python: {problem.msg}", problem.lineno or 1, problem.offset or 1)
+        except (ValueError, RecursionError, MemoryError) as problem:
+            what = "nested too deeply to be read" if not isinstance(problem, ValueError) else str(problem)
+            return Problem(path, what, 1, 1)
+        return PythonFile(path, text, tree, LineIndex(path, text), text.isascii())
+
+    def file(self, path: str) -> PythonFile | None:
+        """A file of the project, None when it cannot be read or parsed."""
+        if path not in self.files:
+            text = self._text(path)
+            parsed = self.parse(path, text) if text is not None else None
+            self.files[path] = parsed if isinstance(parsed, PythonFile) else None
+        return self.files[path]
+
+    def _text(self, path: str) -> str | None:
+        if path not in self._texts:
+            try:
+                small = Path(path).stat().st_size <= LARGEST_SOURCE
+                self._texts[path] = read_text(Path(path)).text if small else None
+            except (InputError, OSError):
+                self._texts[path] = None
+        return self._texts[path]
+
+    def find(self, path: str, module: str) -> str | None:
+        """The file of a module, imported (with leading dots, where relative) by the file at `path`."""
+        key = (str(Path(path).parent), module)
+        if key not in self._resolved:
+            self._resolved[key] = self._find(Path(path).parent, module)
+        return self._resolved[key]
+
+    def _find(self, folder: Path, module: str) -> str | None:
+        dots = len(module) - len(module.lstrip("."))
+        roots: Iterable[Path]
+        if dots:
+            for _ in range(dots - 1):
+                folder = folder.parent
+            roots = (folder,)
+        else:
+            roots = self._roots_of(folder)
+        steps = [step for step in module.split(".") if step]
+        for root in roots:
+            place = root.joinpath(*steps)
+            candidates = (place.with_suffix(".py") if steps else None, place / "__init__.py")
+            for candidate in candidates:
+                if candidate is not None and candidate.is_file():
+                    return str(candidate)
+        return None
+
+    def _roots_of(self, folder: Path) -> tuple[Path, ...]:
+        """The folders in which absolute imports are looked for: the file's own, and those above to the project's."""
+        key = str(folder)
+        if key not in self._roots:
+            roots = []
+            place = folder
+            for _ in range(_MOST_FOLDERS_UP):
+                roots.append(place)
+                above = place.resolve().parent if place in (Path("."), Path("..")) else place.parent
+                if above == place or any((place / name).exists() for name in _PROJECT_ENDS):
+                    break
+                place = above
+            self._roots[key] = (*roots, roots[-1] / "src")
+        return self._roots[key]
+
+    def may_call_a_model(self, path: str, text: str, depth: int = 0) -> bool:
+        """True when the text, or a file of the project that it imports, names a model call or a template."""
+        if CALLS_A_MODEL.search(text):
+            return True
+        if depth >= _DEEPEST_IMPORT:
+            return False
+        for match in _IMPORTS.finditer(text):
+            for module in _modules(match):
+                found = self.find(path, module)
+                if found is None or found == path:
+                    continue
+                if found not in self._calls:
+                    self._calls[found] = False
+                    inner = self._text(found)
+                    self._calls[found] = inner is not None and self.may_call_a_model(found, inner, depth + 1)
+                if self._calls[found]:
+                    return True
+        return False
+
+
+def _modules(match: re.Match[str]) -> list[str]:
+    if match[3]:
+        return [name.split()[0] for name in match[3].split(",") if name.strip()]
+    names = [name.split()[0] for name in match[2].strip(" \t(").split(",") if name.strip()]
+    joint = "" if match[1].endswith(".") else "."
+    return [match[1], *(f"{match[1]}{joint}{name}" for name in names)]
+
+
+def syntax_problem(path: str, text: str) -> Problem | None:
+    """The first syntax error of a file that is not looked into, None when it has none or is very large."""
+    if len(text) > _LARGEST_SYNTAX_CHECK:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, path, "exec", dont_inherit=True)
+    except SyntaxError as problem:
+        return Problem(path, f"not Python: {problem.msg}", problem.lineno or 1, problem.offset or 1)
+    except (ValueError, RecursionError, MemoryError):
+        return Problem(path, "not Python that can be read: a null byte, or nested too deeply", 1, 1)
+    return None
