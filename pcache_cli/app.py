@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pcache_cli import __version__
-from pcache_cli.commands import analyze, cost, diff, explain, key, lint, probe, rule, simulate, trace
+from pcache_cli.commands import analyze, cost, diff, explain, key, lint, probe, report, rule, simulate, trace
 
 app = typer.Typer(
     name="pcache",
@@ -43,6 +43,7 @@ app.command()(rule.rule)
 app.command()(cost.cost)
 app.command()(explain.explain)
 app.command()(diff.diff)
+app.command()(report.report)
 app.command()(key.key)
 
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from analyzers.errors import CannotEvaluateError, UsageError
 from pcache_cli import console
+from pcache_cli.content import content_of
 from pcache_cli.question import Output, Question
 from pcache_cli.replay_options import ReplayWords
 from pcache_cli.reports.simulate import KvSize
 
 if TYPE_CHECKING:
-    from analyzers.pipeline import TracedLog
     from analyzers.request import Request
-    from analyzers.trace import Int64, Trace
+    from analyzers.trace import Trace
     from pcache_cli.reports.figures import Figures
     from simulators.latency import TtftSummary
-    from simulators.runs import Content, Run
+    from simulators.runs import Run
 
 _DEFAULT_SIZES = (1, 16, 128)
 _DEFAULT_SIZE = 16
@@ -39,7 +39,7 @@ def simulate_grid(question: Question, output: Output) -> int:
         return _check_cache_objects(traced.log.requests, output)
     question.check_prompts(trace)
     if question.is_one_point():
-        content, by_field = _content(question, trace, traced)
+        content, by_field = content_of(trace, traced, question.ignore_outputs)
         size = question.one_block_size() or _default_size(trace)
         blocks, ttl = question.one_capacity(size, kv.per_token), question.one_lifetime()
         with console.progress(_WORKING):
@@ -90,7 +90,7 @@ def simulate_engine(
     kv = question.kv()
     trace, traced = question.read()
     question.check_prompts(trace)
-    content, by_field = _content(question, trace, traced)
+    content, by_field = content_of(trace, traced, question.ignore_outputs)
     with console.progress(_WORKING):
         run = run_engine(trace, engine, options, content, ignore_outputs=question.ignore_outputs)
     return _give_run(trace, replace(run, notes=(*notes, *run.notes)), kv, by_field, output)
@@ -104,7 +104,7 @@ def simulate_replay(question: Question, words: ReplayWords, output: Output) -> i
     size = question.one_block_size()
     trace, traced = question.read()
     question.check_prompts(trace)
-    content, by_field = _content(question, trace, traced)
+    content, by_field = content_of(trace, traced, question.ignore_outputs)
     size = size or _default_size(trace)
     settings = words.settings(
         size,
@@ -175,25 +175,6 @@ def replay_provider(
         print_replay(console.stdout_console(), summary, played, baseline)
         _print_comparison(output, figures)
     return _gate(output, summary.read_share)
-
-
-def _content(
-    question: Question, trace: "Trace", traced: "TracedLog | None"
-) -> "tuple[Content, dict[str, int]]":
-    """What the content says about tokens that were not seen as a prefix."""
-    from analyzers.isolation import isolated_tokens
-    from analyzers.seen import tokens_seen_elsewhere
-    from simulators.blocks import cached_sequences
-    from simulators.runs import Content
-
-    if traced is None:
-        return Content(seen_elsewhere=trace.requests.seen_elsewhere), {}
-    seen = cached_sequences(trace, ignore_outputs=question.ignore_outputs).seen_tokens()
-    isolation = isolated_tokens(traced, seen)
-    elsewhere: Int64 = trace.requests.seen_elsewhere
-    if trace.info.unit == 1:
-        elsewhere = tokens_seen_elsewhere(traced.sequences, traced.chunks, trace.requests.namespace, seen)
-    return Content(isolation.tokens, elsewhere), isolation.by_field
 
 
 def _check_cache_objects(requests: "list[Request]", output: Output) -> int:
