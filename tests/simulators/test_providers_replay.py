@@ -1,6 +1,7 @@
 """The replay beside real and written logs: recorded provider answers, agent sessions, public cache reports."""
 
 import glob
+import json
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -149,6 +150,43 @@ def test_the_money_of_a_marker_on_what_varies_and_of_its_fix(tmp_path):
     fixed = replay(traced.trace, BOOK, traced.log.requests, what_if=parse_what_if(["markers=best"]))
     bill = summarise_replay(traced.trace, fixed, book, traced.log.requests).bills["USD"]
     assert float(bill.paid) * 1e6 == pytest.approx(4879.9, rel=0.01)
+
+
+def body(**parameters: object) -> dict[str, object]:
+    """An Anthropic request with a marker on its tools, its system prompt and its message."""
+    marker = {"cache_control": {"type": "ephemeral"}}
+    return {
+        "model": "claude-opus-5",
+        "max_tokens": 9,
+        "tools": [{"name": "look", "description": "look it up " * 400, "input_schema": {}, **marker}],
+        "system": [{"type": "text", "text": "be brief " * 900, **marker}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "and so on " * 900, **marker}]}],
+        **parameters,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changed", "kept"),
+    [
+        ({}, 3),
+        ({"tool_choice": {"type": "any"}}, 2),
+        ({"speed": "fast"}, 1),
+        ({"thinking": {"type": "adaptive"}}, 0),
+        ({"temperature": 0.3}, 3),
+    ],
+)
+def test_a_changed_parameter_loses_the_sections_its_rule_names(tmp_path, changed, kept):
+    log = tmp_path / "log.jsonl"
+    rows = [
+        {"id": f"r{n}", "timestamp": 1_790_000_000 + 20 * n, "provider": "anthropic", "request": sent}
+        for n, sent in enumerate((body(), body(**changed)))
+    ]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    traced = trace_log(read_log([str(log)]))
+    result = replay(traced.trace, BOOK, traced.log.requests)
+    ends = [0, *traced.trace.markers.of(1).tolist()]
+    assert result.read[1] == ends[kept]
+    assert result.why[1] is (Why.NOTHING_MORE if kept == 3 else Why.PARAMETER)
 
 
 def test_a_hash_only_trace_cannot_be_replayed():
