@@ -21,14 +21,15 @@ from analyzers.pipeline import TracedLog
 
 MOST_BREAKERS = 24
 """Breakers that are played; the rest lose less than each of these."""
+_LEAST_SHARE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
     """What taking the breaker of one slot out brings, in prompt tokens over the whole log.
 
-    `gain_tokens`: alone. `marginal_gain_tokens`: when those before it that bring something are taken out already;
-    where it is not above 0, the fix is left out of what follows.
+    `gain_tokens`: alone. `marginal_gain_tokens`: when those before it are taken out already; where it is below 0 by
+    more than a hundredth of what the breaker loses, the fix is left out of what follows.
     `moved_tokens` are sent at another place, anew in each request; `added_tokens` are sent on top (a history
     that stays, tools that are always sent) and read from cache.
     """
@@ -47,7 +48,7 @@ class Counterfactual:
     """The breakers of a log taken out, those that bring most first.
 
     `prompt_tokens` and `reusable_tokens` are the log's own; `..._after` are those with all of them taken
-    out that bring something.
+    out but those that would make it worse.
     `not_played`: slots for which no fix can be played.
     """
 
@@ -103,7 +104,8 @@ def take_out(
         played = replayer.play([*(other.treatment for other in applied), one.treatment])
         moved = sum(other.moved for other in applied) + one.moved
         marginal = _computed(before) - _computed(played) - moved - gained
-        if marginal > 0:
+        # What gains nothing yet may let the next ones gain: tools in another order and with other key orders.
+        if marginal >= -_at_stake(one.slot) // _LEAST_SHARE:
             applied.append(one)
             after, gained = played, gained + marginal
         recovered.append(

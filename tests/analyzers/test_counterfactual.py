@@ -138,6 +138,38 @@ def test_a_breaker_behind_another_gains_only_when_that_one_is_gone(told: Tell) -
     assert outcome.gain_tokens == first.marginal_gain_tokens + second.marginal_gain_tokens
 
 
+def test_breakers_that_gain_only_together_are_all_taken_out(told: Tell) -> None:
+    """Every kind of breaker in one prompt, the worst in front."""
+    chance = random.Random(5)
+
+    def body(i: int, planted: bool) -> Body:
+        tools = [dict(tool, function=dict(tool["function"])) for tool in TOOLS]
+        lines = list(RULES)
+        if planted:
+            chance.shuffle(tools)
+            for tool in tools:
+                members = list(tool["function"].items())
+                chance.shuffle(members)
+                tool["function"] = dict(members)
+        for at, name, line in (
+            (28, "Noted", f"turn {i}"),
+            (
+                20,
+                "Weather report",
+                f"{chance.choice(['sunny', 'cloudy', 'rainy', 'windy'])} at {i + 10} degrees",
+            ),
+            (12, "Signed in", f"user-{chance.randrange(3):04x}"),
+            (4, "Now", f"2026-10-05T09:{chance.randrange(60):02}:{i:02}Z"),
+            (0, "Request", f"{chance.getrandbits(64):016x}"),
+        ):
+            lines.insert(at, f"{name}: {line if planted else ''}")
+        return asked("\n".join(lines), i, tools=tools)
+
+    broken = told([body(i, True) for i in range(24)])
+    without = told([body(i, False) for i in range(24)])
+    assert broken.outcome.gain_tokens >= 0.95 * (broken.computed - without.computed) > 0
+
+
 def test_a_history_left_alone_recovers_what_appending_would(told: Tell) -> None:
     def turns(first: int, last: int) -> list[dict[str, str]]:
         return [
