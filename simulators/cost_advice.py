@@ -13,7 +13,8 @@ from simulators.prewarm import Prewarming
 class Step(StrEnum):
     """What to do."""
 
-    REMOVE_BREAKERS = "remove what breaks the prefix"
+    READ_WHAT_REPEATS = "read what repeats"
+    REMOVE_BREAKER = "remove what breaks the prefix"
     SET_MARKERS = "mark what repeats"
     CHANGE_LIFETIME = "use another lifetime"
     SEND_ONE_FIRST = "send one request first"
@@ -36,6 +37,7 @@ class Advice:
     requests: int = 0
     reads: int = 0
     rewrites: int = 0
+    rule: str | None = None
 
 
 def advise(report: CostReport, choices: Sequence[LifetimeChoice], warm: Prewarming | None) -> list[Advice]:
@@ -47,7 +49,7 @@ def advise(report: CostReport, choices: Sequence[LifetimeChoice], warm: Prewarmi
 def _possible(report: CostReport) -> Iterator[Advice]:
     for bill in report.bills.values():
         if bill.possible is not None and bill.paid > bill.possible:
-            yield Advice(Step.REMOVE_BREAKERS, bill.paid - bill.possible, bill.paid, bill.currency)
+            yield Advice(Step.READ_WHAT_REPEATS, bill.paid - bill.possible, bill.paid, bill.currency)
 
 
 def _lifetimes(report: CostReport, choices: Sequence[LifetimeChoice]) -> Iterator[Advice]:

@@ -34,6 +34,10 @@ class CostOverview:
     prewarming: Prewarming | None
     explicit_caches: list[ExplicitCache]
 
+    def with_advice(self, more: Sequence[Advice]) -> "CostOverview":
+        """The overview with further steps in their place."""
+        return replace(self, advice=sorted([*self.advice, *more], key=lambda a: (-a.saving, a.step)))
+
 
 def cost_overview(
     trace: Trace,

@@ -21,7 +21,7 @@ def cost(
         list[Path] | None, typer.Option("--rules", help="Your own provider rules (YAML); repeatable.")
     ] = None,
     by: Annotated[
-        str, typer.Option("--by", help="Tables by model, provider, route, tenant, session, file.")
+        str, typer.Option("--by", help="Tables by model, provider, route, tenant, session, file, breaker.")
     ] = "model",
     top: Annotated[int, typer.Option("--top", min=1, help="Rows in the tables of prefixes.")] = 10,
     assume_model: Annotated[
@@ -83,12 +83,16 @@ def cost(
     from simulators.providers.rules import load_rule_book
 
     groups = split_list(by)
-    known = ("model", "provider", "route", "tenant", "session", "file")
+    known = ("model", "provider", "route", "tenant", "session", "file", "breaker")
     for name in groups:
         if name not in known:
             raise UsageError(f"--by {name} is not a field of the bill; there are {', '.join(known)}")
     book = load_price_book(prices or [])
+    columns = [name for name in groups if name != "breaker"]
+    traced = None
     if source.is_trace():
+        if "breaker" in groups:
+            raise UsageError("--by breaker needs the log; a trace holds no content to compare")
         trace, requests, findings = source.trace(), None, []
         console.note("a trace keeps no service tier, speed or region: all calls are priced as standard ones")
     else:
@@ -97,7 +101,13 @@ def cost(
         findings = audit_usage(traced.log, book)
     if assume_model is not None:
         trace = with_assumed_model(trace, assume_model)
-    overview = cost_overview(trace, requests, book, load_rule_book(rules or []), groups, top)
+    overview = cost_overview(trace, requests, book, load_rule_book(rules or []), columns, top)
+    breakers = None
+    if traced is not None and "breaker" in groups:
+        from pcache_cli.breaker_costs import breaker_advice, breaker_costs
+
+        breakers = breaker_costs(traced, priced_rows(trace, requests, book))
+        overview = overview.with_advice(breaker_advice(breakers))
     if output is not None:
         from pcache_cli.reports.cost_table import write_cost_table
 
@@ -105,12 +115,20 @@ def cost(
         console.note(f"wrote {output}")
     if json:
         console.print_json(
-            document("cost", overview=overview, findings=findings, trace=trace.info, definitions=DEFINITIONS)
+            document(
+                "cost",
+                overview=overview,
+                breakers=breakers,
+                findings=findings,
+                trace=trace.info,
+                definitions=DEFINITIONS,
+            )
         )
     else:
-        print_cost(console.stdout_console(), overview, trace, findings)
+        print_cost(console.stdout_console(), overview, trace, findings, breakers)
         console.note(
-            "\nNext: pcache simulate --provider auto replays the providers' own cache rules on this input."
+            "\nNext: pcache simulate --provider auto replays the providers' own cache rules on this input; "
+            "pcache cost --by breaker prices what breaks the prefix."
         )
     if overview.report.unpriced:
         plural = "request has" if overview.report.unpriced == 1 else "requests have"

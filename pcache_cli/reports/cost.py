@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from analyzers.findings import Finding
     from analyzers.trace import Trace
+    from pcache_cli.breaker_costs import BreakerCost
 
 _ROWS_OF_A_GROUP = 12
 _PRICE_LISTS = 3
@@ -25,9 +26,13 @@ _STEPS = 3
 
 
 def print_cost(
-    console: "Console", overview: CostOverview, trace: "Trace", findings: Sequence["Finding"] = ()
+    console: "Console",
+    overview: CostOverview,
+    trace: "Trace",
+    findings: Sequence["Finding"] = (),
+    breakers: Sequence["BreakerCost"] | None = None,
 ) -> None:
-    """The whole report on a terminal. `findings`: what the accounting rules found."""
+    """The whole report on a terminal. `findings`: what the accounting rules found; `breakers`: None if not asked."""
     console.print(verdict(overview), style="bold")
     for number, advice in enumerate(overview.advice[:_STEPS], 1):
         console.print(f"  {number}. {sentence(advice)}.")
@@ -47,6 +52,9 @@ def print_cost(
         if len(groups) > 1:
             console.print()
             console.print(_groups(label, groups))
+    if breakers is not None:
+        console.print()
+        console.print(_breakers(breakers))
     for forecast in overview.forecasts:
         console.print()
         console.print(_forecast(forecast))
@@ -153,6 +161,18 @@ def _groups(label: str, groups: Mapping[str, Mapping[str, Bill]]) -> object:
         )
     if len(rows) > _ROWS_OF_A_GROUP:
         table.add_row(f"… {len(rows) - _ROWS_OF_A_GROUP} more", *[""] * 7)
+    return table
+
+
+def _breakers(breakers: Sequence["BreakerCost"]) -> object:
+    table = _table("By breaker", "rule", "what", "requests", "tokens lost", "costs", left=2)
+    for breaker in breakers[:_ROWS_OF_A_GROUP]:
+        costs = ", ".join(money(amount, currency) for currency, amount in breaker.money.items()) or "unknown"
+        table.add_row(
+            breaker.rule, plain(breaker.message), count(breaker.requests), count(breaker.tokens_lost), costs
+        )
+    if not breakers:
+        table.add_row("none", "", "", "", "")
     return table
 
 

@@ -48,10 +48,15 @@ def _outlook(forecast: Forecast) -> str:
 def sentence(advice: Advice) -> str:
     """One step as an imperative sentence, without its full stop."""
     saving = money(advice.saving, advice.currency)
-    if advice.step is Step.REMOVE_BREAKERS:
+    if advice.step is Step.READ_WHAT_REPEATS:
         return (
-            f"up to {saving} lies in prompts that could be read from cache and were not: "
-            "`pcache explain` says what breaks them"
+            f"up to {saving} lies in beginnings of prompts that repeat and were not read: "
+            "`pcache simulate --provider auto` says why"
+        )
+    if advice.step is Step.REMOVE_BREAKER:
+        return (
+            f"take out what breaks the prefix ({advice.rule}): {_plural(advice.requests, 'request')} computed "
+            f"{count(advice.tokens)} tokens anew, for {saving}"
         )
     if advice.step is Step.SET_MARKERS:
         return (

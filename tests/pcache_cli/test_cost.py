@@ -149,6 +149,32 @@ def test_model_names_from_a_log_are_text_not_markup(tmp_path):
     assert "\x1b" not in output
 
 
+def test_what_breaks_the_prefix_is_priced(tmp_path):
+    """A clock in front of a long fixed text: only its own place is read, and all behind it is computed anew."""
+    rows = []
+    rules = "\n".join(
+        f"Rule {n}: answer question {n} in one short sentence and name page {n * 7}." for n in range(100)
+    )
+    for minute in range(4):
+        prompt = f"It is 2026-11-25 12:{minute:02d}:07.\n{rules}"
+        body = {
+            "model": "gpt-4.1",
+            "messages": [{"role": "system", "content": prompt}, {"role": "user", "content": "hi"}],
+        }
+        usage = {"prompt_tokens": 1850, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 0}}
+        stamp = f"2026-11-25T12:{minute:02d}:07Z"
+        rows.append({"id": f"r{minute}", "timestamp": stamp, "request": body, "response": {"usage": usage}})
+    log = tmp_path / "clock.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    document = as_json(log, "--by", "breaker")
+    breaker = document["breakers"][0]
+    assert (breaker["rule"], breaker["requests"]) == ("PC101", 3)
+    lost = breaker["tokens_lost"]
+    assert float(breaker["money"]["USD"]) == pytest.approx(lost * 1.5 / 1e6)
+    assert document["overview"]["advice"][0]["rule"] == "PC101"
+    assert "take out what breaks the prefix (PC101)" in " ".join(run(log, "--by", "breaker", "-q").split())
+
+
 @needs_shared
 def test_a_wrongly_stated_cost_is_explained():
     log = SHARED / "cases/29-creation-charged-twice/usage.jsonl"

@@ -9,6 +9,7 @@ from analyzers.logs import read_log
 from analyzers.pipeline import TracedLog, trace_log
 from analyzers.trace import Names
 from simulators.cost import cost_report, priced_rows
+from simulators.cost_losses import price_losses
 from simulators.lifetimes import forecast, lifetime_choices
 from simulators.prewarm import prewarming
 from simulators.price_files import load_price_book
@@ -185,6 +186,19 @@ def test_a_transcript_that_repeats_its_usage_is_billed_once(book):
     assert bill.requests == 3
     assert (bill.uncached_tokens, sum(bill.written_tokens.values())) == (8, 2550)
     assert (bill.read_tokens, bill.output_tokens) == (154_500, 331)
+
+
+def test_lost_tokens_cost_the_difference_of_input_and_read_price(tmp_path, book):
+    rows = [
+        row("a", "x", anthropic(10, 0, 0, 1)),
+        row("b", "y", anthropic(10, 0, 0, 1), "some-model", 1),
+        row("c", "z", anthropic(10, 0, 0, 1), "claude-haiku-5-5", 2),
+    ]
+    log = traced(tmp_path, rows)
+    priced = priced_rows(log.trace, log.log.requests, book)
+    losses = price_losses(priced, [0, 1, 2], [1000, 5000, 200])
+    assert losses.money == {"USD": (1000 * D("4.5") + 200 * D("0.09")) / 1_000_000}
+    assert losses.unpriced == 1
 
 
 @needs_shared

@@ -100,7 +100,7 @@ def action_lines(report: "LogReport") -> list[str]:
     lines = [] if report.study is None else breaker_advice(report.study)
     steps = [] if report.costs is None else report.costs.advice
     # The breakers themselves stand in front already, where any was found.
-    said = {Step.REMOVE_BREAKERS} if lines else set()
+    said = {Step.READ_WHAT_REPEATS, Step.REMOVE_BREAKER} if lines else set()
     settings = [sentence(step) for step in steps if step.step not in said]
     return lines + [f"{text[0].upper()}{text[1:]}." for text in settings[:3]]
 
