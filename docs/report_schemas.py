@@ -36,6 +36,38 @@ def _document(
     return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
 
+def _study_parts(definitions: dict[str, Any]) -> dict[str, Any]:
+    """What is there with --breakers (the default) and with --markers; adds to the definitions."""
+    from analyzers.isolation import Crossing, NamespaceChoice
+    from simulators.marker_placement import Placement
+
+    parts, more = _components(
+        {
+            "namespace_choices": list[NamespaceChoice],
+            "boundary_crossings": list[Crossing],
+            "markers": Placement,
+        }
+    )
+    definitions.update(more)
+    tokens = {"type": ["integer", "null"]}
+    gains = {"gain_tokens": tokens, "marginal_gain_tokens": tokens, "proven": {"type": "boolean"}}
+    breaker = {"rule": {"type": "string"}, "message": {"type": "string"}, "tokens_lost": tokens, **gains}
+    together = ("gain_tokens", "reusable_tokens_after", "prompt_tokens_after")
+    return {
+        "breakers": {
+            "type": "array",
+            "items": {"type": "object", "properties": breaker, "required": list(breaker)},
+        },
+        "fixes_together": {
+            "type": "object",
+            "properties": {name: {"type": "integer"} for name in together},
+            "required": list(together),
+        },
+        "layouts": {"type": "array", "items": {"type": "object"}},
+        **parts,
+    }
+
+
 def schemas() -> dict[str, str]:
     """The text of each schema file by its name."""
     from analyzers.reuse import Reuse
@@ -48,9 +80,10 @@ def schemas() -> dict[str, str]:
     parts, definitions = _components({"reuse": Reuse, "input": InputAccount | None, "trace": TraceInfo})
     reuse = definitions.pop("Reuse")
     analyze = {**reuse["properties"], "input": parts["input"], "trace": parts["trace"], "definitions": texts}
-    open_parts = {"breakers": {"type": "array", "items": {"type": "object"}}}
     result = {
-        "analyze.schema.json": _document("analyze", {**analyze, **open_parts}, list(analyze), definitions),
+        "analyze.schema.json": _document(
+            "analyze", {**analyze, **_study_parts(definitions)}, list(analyze), definitions
+        ),
     }
     parts, definitions = _components({"figures": Figures, "trace": TraceInfo})
     result["simulate.schema.json"] = _document(
