@@ -6,7 +6,7 @@ import numpy as np
 
 from analyzers.trace import Int64, Trace
 
-MOST_NODES = 1500
+MOST_NODES = 2000
 
 
 @dataclass(frozen=True)

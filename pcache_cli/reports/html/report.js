@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const number = new Intl.NumberFormat("en-US");
-  const percent = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 1 });
+  const percent = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 2 });
 
   // Theme and print
   document.querySelector(".buttons").hidden = false;
@@ -14,6 +14,13 @@
     themeButton.textContent = `Theme: ${themes[theme]}`;
   });
   document.getElementById("print").addEventListener("click", () => window.print());
+  const proofs = document.querySelectorAll("#breakers details");
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = [...proofs].filter((one) => !one.open);
+    for (const one of opened) one.open = true;
+  });
+  window.addEventListener("afterprint", () => opened.forEach((one) => (one.open = false)));
 
   // Tables: sort by a click on a head, filter by words
   const cellValue = (cell) => (cell.dataset.v === undefined ? cell.textContent.trim() : Number(cell.dataset.v));

@@ -127,12 +127,13 @@ def money_cards(report: "LogReport") -> list[Card]:
             )
     if not bills and report.costs is not None:
         for ahead in report.costs.forecasts:
-            low, high = sorted((ahead.prompt_best, ahead.prompt_careful))
+            bounds = sorted((ahead.prompt_best, ahead.prompt_careful))
+            words = dict.fromkeys(money(bound, ahead.currency) for bound in bounds)
             found.append(Card("Prompts without a cache", money(ahead.prompt_without, ahead.currency)))
             found.append(
                 Card(
                     "Prompts with a cache",
-                    f"{money(low, ahead.currency)} to {money(high, ahead.currency)}",
+                    " to ".join(words),
                     "forecast",
                     strong=True,
                 )
