@@ -100,12 +100,16 @@ def test_other_questions_behind_one_system_prompt_are_healthy(tmp_path: Path) ->
     assert found(tmp_path, rows) == []
 
 
-def test_another_answer_to_the_same_question_is_no_edit(tmp_path: Path) -> None:
-    rows = [
-        chat([system(RULES), *TALK[:3]], second=0),
-        chat([system(RULES), TALK[0], assistant("I do not know, ask Ann."), *TALK[2:3]], second=30),
-    ]
-    assert found(tmp_path, rows) == []
+def test_another_answer_to_the_same_question_is_no_edit_but_in_one_session_it_is(tmp_path: Path) -> None:
+    def asked_again(session: str | None) -> Rows:
+        answers = ("On shelf 12, behind the pumps.", "I do not know, please ask Ann.")
+        return [
+            chat([system(RULES), TALK[0], assistant(answer), LONG[0]], second=30 * n, session=session)
+            for n, answer in enumerate(answers)
+        ]
+
+    assert found(tmp_path, asked_again(None)) == []
+    assert rules(tmp_path, asked_again("s")) == {"PC502"}
 
 
 def test_a_value_of_each_user_is_told_from_one_of_each_request(tmp_path: Path) -> None:
