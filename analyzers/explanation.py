@@ -100,11 +100,12 @@ def explain(log: LogEvidence, row: int, against: int | None = None, show_text: b
         return _story(log, row, missed, 0, 0, (), (), breakers, show_text)
     others = np.full(len(table), -1, np.int32)
     others[row] = other
-    common = int(common_prefix(log.traced, others)[row])
+    unit = log.traced.trace.info.unit
+    common = min(int(common_prefix(log.traced, others)[row]) * unit, int(table.prompt_tokens[row]))
     comparer = divergences.comparer
     compared = comparer.compare(row, other)
     if other == divergences.continuations.predecessor[row]:
-        lost = max(0, int(divergences.continuations.shared[row]) - common)
+        lost = max(0, int(divergences.continuations.shared[row]) * unit - common)
     else:
         lost = 0 if compared is None else compared.equal_tokens
     if compared is None:
