@@ -213,6 +213,18 @@ def test_no_fix_shares_across_namespaces(told: Tell) -> None:
     assert outcome.reusable_tokens_after == outcome.reusable_tokens
 
 
+def test_a_fix_recovers_what_each_tenant_could_reuse_of_its_own(told: Tell) -> None:
+    def tenant(i: int) -> str:
+        return ("fern", "oak", "elm")[i % 3]
+
+    ids = [f"Request {i * 7919:08x}ab" for i in range(12)]
+    broken = told([asked(with_line(3, line), i) for i, line in enumerate(ids)], tenant_id=tenant)
+    without = told([asked(with_line(3, "Request "), i) for i in range(12)], tenant_id=tenant)
+    assert broken.outcome.prompt_tokens - broken.outcome.reusable_tokens == broken.computed
+    after = broken.outcome.prompt_tokens_after - broken.outcome.reusable_tokens_after
+    assert after == without.computed + sum(r.moved_tokens for r in broken.outcome.recovered)
+
+
 def test_a_healthy_log_has_nothing_to_recover(told: Tell) -> None:
     messages = [{"role": "system", "content": with_line(0, "Today is 5 October 2026. Request 7f3a99c0.")}]
     bodies = []
