@@ -94,6 +94,8 @@ def explain(log: LogEvidence, row: int, against: int | None = None, show_text: b
     given = against is not None
     other = int(divergences.continuations.predecessor[row]) if against is None else against
     table = log.traced.trace.requests
+    if other < 0 and divergences.reusable[row] > 0:
+        other = _latest_with_prefix(log, row)  # it shares less than a whole line or chunk
     if other < 0:
         breakers = [b for b in breakers_of(log) if row in b.requests]
         missed = next((miss.against for miss in log.misses if miss.request == row), None)
@@ -118,6 +120,14 @@ def explain(log: LogEvidence, row: int, against: int | None = None, show_text: b
     )
     ladder = _ladder(comparer, row, compared.first, compared.equal_ranges)
     return _story(log, row, other, common, lost, ladder, compared.differences, breakers, show_text)
+
+
+def _latest_with_prefix(log: LogEvidence, row: int) -> int:
+    from analyzers import kernels
+
+    parent, leaf = log.traced.trace.tree.parent, log.traced.trace.requests.leaf
+    first = kernels.first_prompt_of_nodes(parent, leaf)
+    return int(kernels.latest_with_prefix(parent, leaf, first)[row])
 
 
 def _pair_breakers(
