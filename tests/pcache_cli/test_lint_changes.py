@@ -164,6 +164,25 @@ def test_a_move_that_would_change_what_is_printed_is_not_offered(project: Projec
     assert project.lint("--json").document["findings"][0]["gain"] is None
 
 
+def test_python_source_gets_sorted_keys_and_is_clean_then(project: Project) -> None:
+    code = (
+        "import json\nfrom openai import OpenAI\n\nclient = OpenAI()\nRULES = '"
+        + "Always be kind. " * 30
+        + "'\n\n\n"
+        "def ask(shop):\n    text = json.dumps(shop.catalogue())\n"
+        "    system = f'Catalogue: {text} {RULES}'\n"
+        "    return client.chat.completions.create(\n"
+        "        model='gpt-4.1', messages=[{'role': 'system', 'content': system}]\n    )\n"
+    )
+    project.put("ask.py", code)
+    assert "PC202" in project.lint("--json").rules
+    project.lint("--fix")
+    assert (project.folder / "ask.py").read_text() == code.replace(
+        "catalogue())", "catalogue(), sort_keys=True)"
+    )
+    assert "PC202" not in project.lint("--json").rules
+
+
 def test_fixes_of_standard_input_are_refused(project: Project) -> None:
     assert project.lint("-", "--fix", input=b"x").code == 2
     outcome = project.lint("-", "--unsafe-fixes", "--diff", input=CLOCK_FIRST.encode())
