@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import numpy as np
+
 from analyzers.comparison import Comparer
 from analyzers.divergence import Change, Slot, Value
 from analyzers.divergences import Divergences
 from analyzers.pipeline import TracedLog
 from analyzers.rendering import RenderedPart, Segment
+from analyzers.slots import applications
 from analyzers.text_changes import Span
+from analyzers.trace import Int64
 
 
 class Remedy(StrEnum):
@@ -70,16 +74,31 @@ class Treatment:
 
 def treatments_of(traced: TracedLog, divergences: Divergences, slots: Iterable[Slot]) -> dict[int, Treatment]:
     """The treatment of each slot that has one, by the slot's number."""
-    found = {slot.number: treatment_of(slot, traced, divergences.comparer) for slot in slots}
+    own = _parts_by_application(traced, divergences)
+    found = {s.number: _treatment(s, traced, divergences.comparer, own.get(s.app, [])) for s in slots}
     return {number: treatment for number, treatment in found.items() if treatment is not None}
 
 
-def treatment_of(slot: Slot, traced: TracedLog, comparer: Comparer) -> Treatment | None:
-    """How the breaker of a slot is taken out; None where there is nothing a replay could do (a compaction that was
-    meant, a template or tokenizer that gives other ids)."""
+def _parts_by_application(traced: TracedLog, divergences: Divergences) -> dict[str, list[RenderedPart]]:
+    """The distinct parts that the requests of each application have, in order of number."""
+    runs, offsets = traced.sequences.runs, traced.sequences.offsets
+    numbers: dict[str, list[Int64]] = {}
+    for row, app in enumerate(applications(traced, divergences)):
+        numbers.setdefault(app, []).append(runs[offsets[row] : offsets[row + 1]])
+    return {
+        app: [traced.parts[n] for n in np.unique(np.concatenate(own)).tolist() if n < len(traced.parts)]
+        for app, own in numbers.items()
+    }
+
+
+def _treatment(
+    slot: Slot, traced: TracedLog, comparer: Comparer, own: Sequence[RenderedPart]
+) -> Treatment | None:
+    """How the breaker of a slot is taken out of the parts `own` of its application; None where there is nothing a
+    replay could do (a compaction that was meant, a template or tokenizer that gives other ids)."""
     change, parts = slot.change, traced.parts
     if change is Change.TEXT:
-        spans = spread(slot, parts)
+        spans = _spread(slot, parts, own)
         if slot.scope in _STAYS_IN_A_CONVERSATION:
             rank = _STAYS_IN_A_CONVERSATION.index(slot.scope)
             return Treatment(Remedy.MOVE_BEHIND_PART, spans=spans, rank=rank)
@@ -88,13 +107,13 @@ def treatment_of(slot: Slot, traced: TracedLog, comparer: Comparer) -> Treatment
         known = {id(parts[number].paths) for number in slot.spans}
         forms: dict[int, str] = {}
         wanted = {_forms(parts[number], forms) for number in slot.spans}
-        alike = (part for part in parts if id(part.paths) in known)
+        alike = (part for part in own if id(part.paths) in known)
         chosen = frozenset(part.number for part in alike if _forms(part, forms) in wanted)
         return Treatment(Remedy.ONE_FORM, parts=chosen)
     if change is Change.TOOLS_REORDERED:
         sets = {_set(parts[number]) for number in _parts_of(slot, comparer, "tools")}
         lengths = {len(numbers) for numbers in sets}
-        chosen = frozenset(p.number for p in parts if len(p.segments) in lengths and _set(p) in sets)
+        chosen = frozenset(p.number for p in own if len(p.segments) in lengths and _set(p) in sets)
         return Treatment(Remedy.SORT, parts=chosen)
     if change in _TOOLS:
         return Treatment(Remedy.KEEP_TOOLS, parts=frozenset(_parts_of(slot, comparer, "tools")))
@@ -119,8 +138,11 @@ class _Context:
     right: str
 
 
-def spread(slot: Slot, parts: Sequence[RenderedPart]) -> dict[int, tuple[Value, ...]]:
-    """Where rendered parts hold a slot, those included that no difference showed: the same text stands around it."""
+def _spread(
+    slot: Slot, parts: Sequence[RenderedPart], own: Sequence[RenderedPart]
+) -> dict[int, tuple[Value, ...]]:
+    """Where rendered parts hold a slot, those of its application included that no difference showed: the same text
+    stands around it."""
     spans = {part: values for part, values in slot.spans.items() if any(v.start < v.end for v in values)}
     contexts: dict[int, dict[_Context, None]] = {}
     for part, values in spans.items():
@@ -131,7 +153,7 @@ def spread(slot: Slot, parts: Sequence[RenderedPart]) -> dict[int, tuple[Value, 
             known = contexts.setdefault(id(parts[part].paths), {})
             if len(known) < _CONTEXTS and len(left) + len(right) >= _AROUND:
                 known[_Context(segments[: value.segment], left, right)] = None
-    for other in parts:
+    for other in own:
         if other.number in spans:
             continue
         for context in contexts.get(id(other.paths), ()):
