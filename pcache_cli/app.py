@@ -6,7 +6,20 @@ from typing import Annotated
 import typer
 
 from pcache_cli import __version__
-from pcache_cli.commands import analyze, cost, diff, explain, key, lint, probe, report, rule, simulate, trace
+from pcache_cli.commands import (
+    analyze,
+    cost,
+    diff,
+    explain,
+    key,
+    lint,
+    probe,
+    report,
+    rule,
+    simulate,
+    trace,
+    validate,
+)
 
 app = typer.Typer(
     name="pcache",
@@ -44,6 +57,7 @@ app.command()(cost.cost)
 app.command()(explain.explain)
 app.command()(diff.diff)
 app.command()(report.report)
+app.command()(validate.validate)
 app.command()(key.key)
 
 
