@@ -6,10 +6,12 @@ tree holds it, so (node, depth) names a prefix.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+
+import msgspec
 
 from analyzers.request import PartKind, Request
 from analyzers.trace import NO_TIME, Trace
@@ -115,6 +117,7 @@ class PromptMaker:
         self._parents = trace.tree.parent.tolist()
         self._ends = trace.tree.depth_end.tolist()
         self._reads = logged_reads(trace)
+        self._is_input: dict[int, bool] = {}
         self._clock = 0
         self.rows_without_time = 0
         self.rows_with_assumed_marker = 0
@@ -137,7 +140,7 @@ class PromptMaker:
             _known(column[row]) for column in (table.usage_prompt, table.usage_read, table.usage_written)
         ]
         request = self._requests[row] if self._requests is not None else None
-        inputs = _input_ends(block_ends, places, request)
+        inputs = self._input_ends(_message_ends(block_ends, places), request)
         played: Sequence[Marker] = self._markers(row, block_ends, inputs, rules, request, logged[1:])
         logged_markers = played
         if markers is not None:
@@ -172,6 +175,20 @@ class PromptMaker:
             leaf = self._parents[leaf]
         nodes.reverse()
         return nodes, [self._ends[node] for node in nodes]
+
+    def _input_ends(self, ends: Mapping[int, int], request: Request | None) -> list[int]:
+        """Depths at which user and tool messages end; every message's where the roles are not known."""
+        if request is None:
+            return list(ends.values())
+        messages = [part for part in request.parts if part.kind is PartKind.MESSAGE]
+        found = []
+        for index, end in ends.items():
+            part = messages[index] if index < len(messages) else None
+            if part is not None and part.number not in self._is_input:
+                self._is_input[part.number] = _is_input(part.raw)
+            if part is not None and self._is_input[part.number]:
+                found.append(end)
+        return found
 
     def _visible(self, row: int, start: int, available: Available) -> int:
         table = self._trace.requests
@@ -229,24 +246,16 @@ def _section_ends(block_ends: Sequence[int], places: Sequence[tuple[Section, int
     return tools, system
 
 
-def _input_ends(
-    block_ends: Sequence[int], places: Sequence[tuple[Section, int | None]], request: Request | None
-) -> list[int]:
-    """Depths at which user and tool messages end; every message's where the roles are not known."""
+def _message_ends(block_ends: Sequence[int], places: Sequence[tuple[Section, int | None]]) -> dict[int, int]:
     ends: dict[int, int] = {}
     for depth, (section, index) in zip(block_ends, places, strict=True):
         if section is Section.MESSAGES and index is not None:
             ends[index] = depth
-    if request is None:
-        return list(ends.values())
-    messages = [part for part in request.parts if part.kind is PartKind.MESSAGE]
-    return [end for index, end in ends.items() if index < len(messages) and _is_input(messages[index].raw)]
+    return ends
 
 
-@cache
 def _is_input(raw: bytes) -> bool:
-    import msgspec
-
+    """Whether a message is the user's or a tool's."""
     message = msgspec.json.decode(raw)
     if not isinstance(message, dict):
         return True
