@@ -1,4 +1,4 @@
-"""Write docs/schemas/{analyze,simulate,cost}.schema.json from the classes: `python docs/report_schemas.py`.
+"""Write docs/schemas/{analyze,simulate,cost,validate}.schema.json from the classes: `python docs/report_schemas.py`.
 
 Each is the schema of what the command prints with --json. Parts that are described elsewhere (tables that depend on
 the question asked) are left open; what scripts rely on is spelled out.
@@ -75,6 +75,7 @@ def schemas() -> dict[str, str]:
     from pcache_cli.reports.analyze import InputAccount
     from pcache_cli.reports.figures import Figures
     from simulators.cost_overview import CostOverview
+    from simulators.validation import Validation
 
     texts = {"type": "object", "additionalProperties": {"type": "string"}}
     parts, definitions = _components({"reuse": Reuse, "input": InputAccount | None, "trace": TraceInfo})
@@ -95,6 +96,10 @@ def schemas() -> dict[str, str]:
         {**parts, "findings": {"type": "array"}, "definitions": texts},
         ["overview", "findings", "trace", "definitions"],
         definitions,
+    )
+    parts, definitions = _components({"validation": Validation})
+    result["validate.schema.json"] = _document(
+        "validate", {**parts, "definitions": texts}, ["validation", "definitions"], definitions
     )
     return result
 

@@ -20,6 +20,7 @@ COMMANDS = [
     ("simulate", ["simulate", SAMPLES / "hash_trace.jsonl", "--block-size", "512"]),
     ("simulate", ["simulate", SAMPLES / "healthy_agent.jsonl", "--provider", "auto"]),
     ("cost", ["cost", SAMPLES / "coding_agent_markers.jsonl"]),
+    ("validate", ["validate", SAMPLES / "coding_agent_markers.jsonl"]),
 ]
 
 

@@ -38,7 +38,7 @@ def print_validation(console: "Console", result: "Validation") -> None:
 def _verdict(result: "Validation") -> str:
     ratio = next(check for check in result.checks if check.name == "hit_token_ratio")
     says = (
-        f"hit-token ratio {percent(ratio.model)} by {plain(result.model.name)}, "
+        f"{percent(ratio.model)} of the prompt tokens are hits by {plain(result.model.name)}, "
         f"{percent(ratio.world)} by {plain(result.world.name)}"
     )
     within = percent(result.tolerance).replace(".0 %", " %")
