@@ -2,7 +2,6 @@
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import analyzers.templates.python_evaluate as evaluation
 import analyzers.templates.python_functions as functions
@@ -11,10 +10,9 @@ import analyzers.templates.python_loops as loops
 import analyzers.templates.python_members as members
 import analyzers.templates.python_methods as methods
 import analyzers.templates.python_sinks as sinks
-import analyzers.templates.python_statements as statements
-from analyzers.templates.parts import Cause, Scope, Span, Value
+from analyzers.templates.parts import Cause, Span, Value
 from analyzers.templates.python_sources import STANDING, environment_name, loads_a_prompt
-from analyzers.templates.python_state import Frame, Run, Store
+from analyzers.templates.python_state import Run
 from analyzers.templates.python_text import values_in
 from analyzers.templates.python_values import (
     NOTHING,
@@ -195,26 +193,3 @@ def _as_window(item: Item, expression: str, span: Span) -> Item:
         window = replace(item.value, expression=expression, span=span, cause=Cause.HISTORY_WINDOW)
         return replace(item, value=window)
     return item
-
-
-def module(run: Run, name: str) -> Abstract | None:
-    """A module of the project by the name under which the file at hand imports it, None when there is none."""
-    path = run.project.find(run.frame.home.path, name)
-    found = run.project.file(path) if path is not None else None
-    if found is None:
-        return None
-    if found.values is None:
-        evaluate_file(run, found)
-    return Module(found)
-
-
-def evaluate_file(run: Run, file: Any) -> None:
-    """Follow the top level of a file; its names are kept with it. A file that imports itself sees what is there."""
-    outside, heap, emitted, chain = run.frame, run.heap, run.emitted, run.chain
-    run.frame = Frame(file, Store(), "", lasting=Scope.SESSION)
-    run.heap, run.emitted, run.chain = run.project.heap, [], ()
-    file.values = run.frame.names
-    try:
-        statements.execute(run, file.tree.body)
-    finally:
-        run.frame, run.heap, run.emitted, run.chain = outside, heap, emitted, chain

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import analyzers.templates.python_calls as calls
+import analyzers.templates.python_imports as imports
 import analyzers.templates.python_loops as loops
 import analyzers.templates.python_members as members
 from analyzers.templates.parts import Span, Text, Value
@@ -15,6 +16,7 @@ from analyzers.templates.python_sources import BUILTINS
 from analyzers.templates.python_state import DEEPEST, LONGEST_SHOWN, Run
 from analyzers.templates.python_text import percent_filled, unordered, values_in, with_format, words_of
 from analyzers.templates.python_values import (
+    MOST_PARTS,
     NOTHING,
     Abstract,
     Choice,
@@ -26,6 +28,7 @@ from analyzers.templates.python_values import (
     Items,
     Known,
     Pattern,
+    Pending,
     Words,
     blended,
     guarded,
@@ -81,9 +84,8 @@ def lookup(run: Run, name: str) -> Abstract | None:
     if value is None and frame.outer is not None:
         value = frame.outer.get(name)
     if value is None:
-        top: Any = frame.home.values
-        value = top.get(name) if top is not None else None
-    return value
+        return imports.top_level(run, frame.home, name)
+    return imports.settled(run, value) if isinstance(value, Pending) else value
 
 
 def _fstring(run: Run, node: ast.JoinedStr) -> Abstract:
@@ -178,7 +180,9 @@ def added(run: Run, left: Abstract, right: Abstract, node: ast.expr) -> Abstract
         return Known(first.value + second.value) if numbers else NOTHING
     if isinstance(first, Items) or isinstance(second, Items):
         sides = [_elements(run, side) for side in (first, second)]
-        return run.new(Items((*sides[0], *sides[1]), run.span(node), run.shown(node)[:LONGEST_SHOWN]))
+        return run.new(
+            Items((*sides[0], *sides[1])[:MOST_PARTS], run.span(node), run.shown(node)[:LONGEST_SHOWN])
+        )
     if isinstance(first, Known) or isinstance(second, Known):
         values = [*values_in(run, first), *values_in(run, second)]
         return blended(run.shown(node)[:LONGEST_SHOWN], run.span(node), values)

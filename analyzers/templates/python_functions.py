@@ -2,10 +2,11 @@
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import analyzers.templates.python_calls as calls
 import analyzers.templates.python_evaluate as evaluation
+import analyzers.templates.python_imports as imports
 import analyzers.templates.python_statements as statements
 from analyzers.templates.parts import Guard, Scope, Value
 from analyzers.templates.python_state import MOST_CALLS, Frame, Run, Store
@@ -168,8 +169,9 @@ def member(run: Run, kind: Class, name: str, receiver: Abstract | None, depth: i
                 return default_value(run, Function(empty, kind.home), statement.value)
     if depth < MOST_CALLS:
         for base in kind.node.bases:
-            top: Any = kind.home.values
-            found = top.get(base.id) if isinstance(base, ast.Name) and top is not None else None
+            if not isinstance(base, ast.Name):
+                continue
+            found = imports.top_level(run, kind.home, base.id)
             if isinstance(found, Class) and found.node is not kind.node:
                 inherited = member(run, found, name, receiver, depth + 1)
                 if inherited is not None:

@@ -10,7 +10,7 @@ import analyzers.templates.python_loops as loops
 from analyzers.templates.parts import Cause, Value
 from analyzers.templates.python_state import Run
 from analyzers.templates.python_text import unordered
-from analyzers.templates.python_values import NOTHING, Abstract, Item, Items, Known
+from analyzers.templates.python_values import MOST_PARTS, NOTHING, Abstract, Item, Items, Known
 
 if TYPE_CHECKING:
     from analyzers.templates.python_calls import Arguments
@@ -25,7 +25,9 @@ def _set_items(run: Run, owner: Abstract, node: ast.Call, changed: Items) -> Non
 
 def _append(run: Run, owner: Abstract, held: Items, given: "Arguments", node: ast.Call) -> Abstract:
     if given.positional:
-        _set_items(run, owner, node, replace(held, items=(*held.items, Item(given.positional[0]))))
+        _set_items(
+            run, owner, node, replace(held, items=(*held.items, Item(given.positional[0]))[:MOST_PARTS])
+        )
     return NOTHING
 
 
@@ -35,7 +37,7 @@ def _extend(run: Run, owner: Abstract, held: Items, given: "Arguments", node: as
         more: tuple[Item, ...] = inner.items
     else:
         more = (Item(unordered(inner) if isinstance(inner, Items) else inner, spread=True),)
-    _set_items(run, owner, node, replace(held, items=(*held.items, *more)))
+    _set_items(run, owner, node, replace(held, items=(*held.items, *more)[:MOST_PARTS]))
     return NOTHING
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import analyzers.templates.python_calls as calls
 import analyzers.templates.python_evaluate as evaluation
 import analyzers.templates.python_functions as functions
+import analyzers.templates.python_imports as imports
 import analyzers.templates.python_loops as loops
 from analyzers.templates.parts import Value
 from analyzers.templates.python_sources import clock_attribute
@@ -49,7 +50,7 @@ def attribute(run: Run, owner: Abstract, name: str, node: ast.expr) -> Abstract:
         case Class():
             return functions.member(run, held, name, None) or Value(name, run.span(node), (name,))
         case Module(home):
-            found = home.values.get(name) if home.values is not None else None
+            found = imports.top_level(run, home, name)
             return found if found is not None else Value(name, run.span(node), (name,))
         case External(dotted):
             return External(f"{dotted}.{name}", run.span(node), held.arguments, held.keywords)

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ CALLS_A_MODEL = re.compile(
     r"|SystemMessage|\bmessages\s*=|['\"]messages['\"]|\bvllm\b|/v1/messages|:generateContent|from_messages|\bollama\b"
 )
 _IMPORTS = re.compile(
-    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([\w, \t(]+)|import[ \t]+([\w., \t]+))", re.M
+    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([\w,\s]+|[\w, \t]+)|import[ \t]+([\w., \t]+))", re.M
 )
 _PROJECT_ENDS = ("pyproject.toml", ".git", "setup.py", "setup.cfg")
 
@@ -75,6 +76,7 @@ class PythonProject:
     _texts: dict[str, str | None] = field(default_factory=dict)
     _resolved: dict[tuple[str, str], str | None] = field(default_factory=dict)
     _roots: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+    _tops: dict[tuple[str, str], tuple[Path, ...]] = field(default_factory=dict)
     _calls: dict[str, bool] = field(default_factory=dict)
 
     def parse(self, path: str, text: str) -> PythonFile | Problem:
@@ -122,8 +124,10 @@ class PythonProject:
                 folder = folder.parent
             roots = (folder,)
         else:
-            roots = self._roots_of(folder)
+            roots = ()
         steps = [step for step in module.split(".") if step]
+        if not dots:
+            roots = self._with(folder, steps[0]) if steps[0] not in sys.stdlib_module_names else ()
         for root in roots:
             place = root.joinpath(*steps)
             candidates = (place.with_suffix(".py") if steps else None, place / "__init__.py")
@@ -131,6 +135,17 @@ class PythonProject:
                 if candidate is not None and candidate.is_file():
                     return str(candidate)
         return None
+
+    def _with(self, folder: Path, first: str) -> tuple[Path, ...]:
+        """The roots in which there is a module or folder of this name."""
+        key = (str(folder), first)
+        if key not in self._tops:
+            self._tops[key] = tuple(
+                root
+                for root in self._roots_of(folder)
+                if (root / f"{first}.py").is_file() or (root / first).is_dir()
+            )
+        return self._tops[key]
 
     def _roots_of(self, folder: Path) -> tuple[Path, ...]:
         """The folders in which absolute imports are looked for: the file's own, and those above to the project's."""
@@ -151,28 +166,49 @@ class PythonProject:
         """True when the text, or a file of the project that it imports, names a model call or a template."""
         if CALLS_A_MODEL.search(text):
             return True
-        if depth >= _DEEPEST_IMPORT:
+        return depth < _DEEPEST_IMPORT and any(
+            self._module_calls(path, module, depth)
+            for match in _IMPORTS.finditer(text)
+            for module, _ in _modules(match)
+        )
+
+    def names_that_call(self, path: str, text: str) -> set[str]:
+        """The names that the text imports from files of the project that may call a model."""
+        return {
+            name
+            for match in _IMPORTS.finditer(text)
+            for module, names in _modules(match)
+            if self._module_calls(path, module, 0)
+            for name in names
+        }
+
+    def _module_calls(self, path: str, module: str, depth: int) -> bool:
+        found = self.find(path, module)
+        if found is None or found == path:
             return False
-        for match in _IMPORTS.finditer(text):
-            for module in _modules(match):
-                found = self.find(path, module)
-                if found is None or found == path:
-                    continue
-                if found not in self._calls:
-                    self._calls[found] = False
-                    inner = self._text(found)
-                    self._calls[found] = inner is not None and self.may_call_a_model(found, inner, depth + 1)
-                if self._calls[found]:
-                    return True
-        return False
+        if found not in self._calls:
+            self._calls[found] = False
+            text = self._text(found)
+            self._calls[found] = text is not None and self.may_call_a_model(found, text, depth + 1)
+        return self._calls[found]
 
 
-def _modules(match: re.Match[str]) -> list[str]:
+def _modules(match: re.Match[str]) -> list[tuple[str, list[str]]]:
+    """The modules that an import may name, and the names by which the file then knows what is in them."""
     if match[3]:
-        return [name.split()[0] for name in match[3].split(",") if name.strip()]
-    names = [name.split()[0] for name in match[2].strip(" \t(").split(",") if name.strip()]
+        found = []
+        for each in match[3].split(","):
+            words = each.split()
+            if words:
+                found.append((words[0], [words[-1] if len(words) == 3 else words[0].partition(".")[0]]))
+        return found
+    pairs = [each.split() for each in match[2].strip(" \t\n(").split(",") if each.strip()]
     joint = "" if match[1].endswith(".") else "."
-    return [match[1], *(f"{match[1]}{joint}{name}" for name in names)]
+    known = [(words[0], words[-1]) for words in pairs]
+    return [
+        (match[1], [name for _, name in known]),
+        *((f"{match[1]}{joint}{own}", [name]) for own, name in known),
+    ]
 
 
 def syntax_problem(path: str, text: str) -> Problem | None:

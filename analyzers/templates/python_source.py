@@ -6,6 +6,7 @@ entered from outside; those that other functions of the file call are judged in 
 
 import ast
 import io
+import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +16,13 @@ import analyzers.templates.python_calls as calls
 import analyzers.templates.python_functions as functions
 import analyzers.templates.python_statements as statements
 from analyzers.templates.parts import Cause, Comment, Problem, Prompt, Scope, Source, Value
-from analyzers.templates.python_project import LARGEST_SOURCE, PythonFile, PythonProject, syntax_problem
+from analyzers.templates.python_project import (
+    CALLS_A_MODEL,
+    LARGEST_SOURCE,
+    PythonFile,
+    PythonProject,
+    syntax_problem,
+)
 from analyzers.templates.python_state import (
     STEPS_PER_ENTRY,
     STEPS_PER_FILE,
@@ -34,9 +41,15 @@ from analyzers.templates.python_values import (
     Items,
     Ref,
     Words,
+    start_work,
+    work_done,
 )
 from analyzers.templates.volatility import judge_name
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_LIBRARIES = re.compile(
+    r"\b(?:vllm|langchain\w*|openai|anthropic|litellm|ollama|genai|generativeai|transformers)\b"
+)
 _GROWS = frozenset({"append", "extend", "insert"})
 
 
@@ -48,7 +61,8 @@ def read_python(path: str, text: str, project: PythonProject) -> Source:
     if not project.may_call_a_model(path, text):
         problem = syntax_problem(path, text)
         return Source(path, text, problems=(problem,) if problem is not None else ())
-    parsed = project.parse(path, text)
+    known = project.files.get(path)
+    parsed = known if known is not None and known.text == text else project.parse(path, text)
     if isinstance(parsed, Problem):
         return Source(path, text, problems=(parsed,))
     project.files[path] = parsed
@@ -62,15 +76,17 @@ def _follow(project: PythonProject, file: PythonFile) -> list[Emitted]:
         project.heap = Store()
     run = Run(project, Frame(file, Store(), lasting=Scope.SESSION), project.heap)
     file.values = run.frame.names
+    start_work()
     _bounded(run, lambda: statements.execute(run, file.tree.body))
     _unknown_globals(run, file)
     spent = run.steps
-    for function, kind in _functions(file):
+    for function, kind in _of_interest(project, file):
         if spent > STEPS_PER_FILE:
             break
         run.steps, run.limit = 0, STEPS_PER_ENTRY
+        start_work()
         _enter_all(run, file, function, kind)
-        spent += run.steps
+        spent += run.steps + (work_done() >> 2)
     filled = run.filled
     return [each for each in run.emitted if each.call not in filled]
 
@@ -110,6 +126,41 @@ def _functions(
             pending += [(inner, node) for inner in node.body]
         elif isinstance(node, ast.If | ast.Try | ast.With):
             pending += [(inner, kind) for inner in node.body]
+
+
+def _of_interest(
+    project: PythonProject, file: PythonFile
+) -> list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.ClassDef | None]]:
+    """The functions that may reach a model call, as far as the names in them tell."""
+    lines = file.text.split("\n")
+    left = []
+    for node, kind in _functions(file):
+        text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        left.append((node, kind, text, set(_WORD.findall(text))))
+    names = project.names_that_call(file.path, file.text)
+    top: list[tuple[set[str], str, set[str]]] = []
+    for statement in file.tree.body:
+        text = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+        words = set(_WORD.findall(text))
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            names |= words if _LIBRARIES.search(text) else set()
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            top.append(({t.id for t in targets if isinstance(t, ast.Name)}, text, words))
+    chosen: set[ast.AST] = set()
+    grown = True
+    while grown:
+        grown = False
+        for own, text, words in top:
+            if not own <= names and (words & names or CALLS_A_MODEL.search(text)):
+                names |= own
+                grown = True
+        for node, kind, text, words in left:
+            if node not in chosen and (words & names or CALLS_A_MODEL.search(text)):
+                chosen.add(node)
+                grown = True
+                names |= {node.name, kind.name} if kind is not None else {node.name}
+    return [(node, kind) for node, kind, _, _ in left if node in chosen]
 
 
 def _enter_all(

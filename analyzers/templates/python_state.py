@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from analyzers.templates.parts import Cause, Guard, Prompt, Scope, Span, Value
 from analyzers.templates.python_project import PythonFile, PythonProject
-from analyzers.templates.python_values import Abstract, Function, Ref, merged
+from analyzers.templates.python_values import Abstract, Function, Ref, merged, work_done
 
-STEPS_PER_ENTRY = 20_000
-STEPS_PER_FILE = 200_000
+STEPS_PER_ENTRY = 10_000
+STEPS_PER_FILE = 100_000
 LONGEST_SHOWN = 200
 """Characters of an expression that are kept to show it."""
 DEEPEST = 90
@@ -110,7 +110,7 @@ class Run:
     def step(self) -> None:
         """Count a step. Raises OutOfStepsError when there have been enough."""
         self.steps += 1
-        if self.steps > self.limit:
+        if self.steps + (work_done() >> 2) > self.limit:
             raise OutOfStepsError
 
     def span(self, node: ast.AST) -> Span:

@@ -9,6 +9,7 @@ import analyzers.templates.python_calls as calls
 import analyzers.templates.python_evaluate as evaluation
 import analyzers.templates.python_functions as functions
 import analyzers.templates.python_guards as tests
+import analyzers.templates.python_imports as imports
 import analyzers.templates.python_loops as loops
 from analyzers.templates.parts import Cause, Condition, Guard, Value
 from analyzers.templates.python_state import DEEPEST, Run, Store
@@ -16,11 +17,9 @@ from analyzers.templates.python_values import (
     NOTHING,
     Abstract,
     Class,
-    External,
     Function,
     Items,
     Known,
-    Module,
 )
 
 
@@ -251,35 +250,6 @@ def _class(run: Run, node: ast.ClassDef) -> bool:
     return True
 
 
-def _import(run: Run, node: ast.Import) -> bool:
-    for alias in node.names:
-        found = calls.module(run, alias.name)
-        name = alias.asname or alias.name.partition(".")[0]
-        if found is not None and (alias.asname or "." not in alias.name):
-            run.frame.names.set(name, found)
-        else:
-            dotted = alias.name if alias.asname else name
-            run.frame.names.set(name, External(dotted, run.span(node)))
-    return True
-
-
-def _import_from(run: Run, node: ast.ImportFrom) -> bool:
-    source = "." * node.level + (node.module or "")
-    found = calls.module(run, source) if source.strip(".") or node.level else None
-    for alias in node.names:
-        name = alias.asname or alias.name
-        value: Abstract | None = None
-        if isinstance(found, Module) and found.home.values is not None:
-            value = found.home.values.get(alias.name)
-        if value is None and (node.level or found is not None):
-            joint = "" if source.endswith(".") else "."
-            value = calls.module(run, f"{source}{joint}{alias.name}")
-        if value is None:
-            value = External(f"{source.lstrip('.')}.{alias.name}".lstrip("."), run.span(node))
-        run.frame.names.set(name, value)
-    return True
-
-
 _STATEMENTS: dict[type[ast.AST], Callable[[Run, Any], bool]] = {
     ast.Expr: _expression,
     ast.Assign: _assign,
@@ -301,6 +271,6 @@ _STATEMENTS: dict[type[ast.AST], Callable[[Run, Any], bool]] = {
     ast.FunctionDef: _define,
     ast.AsyncFunctionDef: _define,
     ast.ClassDef: _class,
-    ast.Import: _import,
-    ast.ImportFrom: _import_from,
+    ast.Import: lambda run, node: imports.bind_import(run, node),
+    ast.ImportFrom: lambda run, node: imports.bind_import_from(run, node),
 }

@@ -145,6 +145,16 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """A name imported from the file at `path` (the module itself without a `name`), not looked into yet."""
+
+    path: str
+    name: str | None
+    dotted: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class External:
     """Something of a library by its full name; an object it made has the call in it (`openai.OpenAI().chat`)."""
 
@@ -176,12 +186,32 @@ Abstract: TypeAlias = (
     | Class
     | Instance
     | Module
+    | Pending
     | External
     | Pattern
 )
 NOTHING = Known(None)
-MOST_PARTS = 2000
-"""A text of more parts is cut: enough for any prompt, and a bound for generated code."""
+MOST_PARTS = 600
+"""Texts and lists of more parts are cut: enough for any prompt, and a bound for generated code."""
+MOST_GUARDS = 12
+"""Nested conditions and loops of which a part still knows."""
+_work = [0]
+
+
+def start_work(done: int = 0) -> int:
+    """Count the parts that are joined and merged from `done` on; what was counted before is given back."""
+    before = _work[0]
+    _work[0] = done
+    return before
+
+
+def work_done() -> int:
+    """The parts joined and merged since the count was started."""
+    return _work[0]
+
+
+def _under(guards: tuple[Guard, ...], inner: tuple[Guard, ...]) -> tuple[Guard, ...]:
+    return (*guards, *inner)[:MOST_GUARDS]
 
 
 def guarded(value: Abstract, guards: tuple[Guard, ...]) -> Abstract:
@@ -190,11 +220,12 @@ def guarded(value: Abstract, guards: tuple[Guard, ...]) -> Abstract:
         return value
     match value:
         case Words(parts):
-            return Words(tuple(replace(part, guards=(*guards, *part.guards)) for part in parts))
+            _work[0] += len(parts)
+            return Words(tuple(replace(part, guards=_under(guards, part.guards)) for part in parts))
         case Value():
-            return replace(value, guards=(*guards, *value.guards))
+            return replace(value, guards=_under(guards, value.guards))
         case Choice(arms):
-            return Choice(tuple(((*guards, *inner), arm) for inner, arm in arms))
+            return Choice(tuple((_under(guards, inner), arm) for inner, arm in arms))
         case _:
             return Choice(((guards, value),))
 
@@ -211,10 +242,12 @@ def merged(guard: Guard, first: Abstract, second: Abstract | None) -> Abstract:
         return first
     if isinstance(first, Items) and isinstance(second, Items):
         head, ours, theirs, tail = _apart(first.items, second.items)
-        mine = [replace(item, guards=(guard, *item.guards)) for item in ours]
-        rest = [replace(item, guards=(*other, *item.guards)) for item in theirs]
+        mine = [replace(item, guards=_under((guard,), item.guards)) for item in ours]
+        rest = [replace(item, guards=_under(other, item.guards)) for item in theirs]
         return replace(
-            first, items=(*head, *mine, *rest, *tail), unordered=first.unordered or second.unordered
+            first,
+            items=(*head, *mine, *rest, *tail)[:MOST_PARTS],
+            unordered=first.unordered or second.unordered,
         )
     if isinstance(first, Fields) and isinstance(second, Fields):
         return _merged_fields(guard, other, first, second)
@@ -225,8 +258,8 @@ def merged(guard: Guard, first: Abstract, second: Abstract | None) -> Abstract:
         return result
     if isinstance(first, Words | Value) and isinstance(second, Words | Value):
         head, ours, theirs, tail = _apart(_parts(first), _parts(second))
-        mine = [replace(part, guards=(guard, *part.guards)) for part in ours]
-        rest = [replace(part, guards=(*other, *part.guards)) for part in theirs]
+        mine = [replace(part, guards=_under((guard,), part.guards)) for part in ours]
+        rest = [replace(part, guards=_under(other, part.guards)) for part in theirs]
         return Words((*head, *mine, *rest, *tail)[:MOST_PARTS])
     return Choice((((guard,), first), (other, second)))
 
@@ -236,19 +269,20 @@ def _merged_fields(guard: Guard, other: tuple[Guard, ...], first: Fields, second
     for entry in second.entries:
         mine = next((e for e in first.entries if e.key == entry.key), None)
         if mine is None:
-            entries.append(replace(entry, guards=(*other, *entry.guards)))
+            entries.append(replace(entry, guards=_under(other, entry.guards)))
         elif mine == entry:
             entries.append(entry)
         else:
             entries.append(replace(mine, value=merged(guard, mine.value, entry.value)))
     known = {entry.key for entry in second.entries}
-    entries += [replace(e, guards=(guard, *e.guards)) for e in first.entries if e.key not in known]
+    entries += [replace(e, guards=_under((guard,), e.guards)) for e in first.entries if e.key not in known]
     return replace(first, entries=tuple(entries))
 
 
 def _apart(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]:
     """What both sequences begin with, the middle of each, what both end with."""
     shorter = min(len(first), len(second))
+    _work[0] += len(first) + len(second)
     head = 0
     while head < shorter and first[head] == second[head]:
         head += 1
@@ -266,6 +300,7 @@ def _parts(value: "Words | Value") -> tuple[Text | Value, ...]:
 def joined(values: Iterable["Words | Value"]) -> Words:
     """The texts one after the other."""
     parts = tuple(part for value in values for part in _parts(value))
+    _work[0] += len(parts)
     return Words(parts[:MOST_PARTS])
 
 
