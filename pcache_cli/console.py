@@ -31,8 +31,11 @@ def plain(text: str) -> str:
     """The text with control characters shown as escapes and rich markup made inert."""
     from rich.markup import escape
 
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return escape(shown)
+    return escape(_without_controls(text))
+
+
+def _without_controls(text: str, kept: str = "") -> str:
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
 
 
 def stdout_console() -> "Console":
@@ -53,12 +56,12 @@ def stderr_console() -> "Console":
 def note(message: str) -> None:
     """One line on stderr for a person; silent under --quiet. The message is shown as it is, not as markup."""
     if not settings.quiet:
-        print(message, file=sys.stderr)
+        print(_without_controls(message, kept="\n"), file=sys.stderr)
 
 
 def error(message: str) -> None:
     """One sentence on stderr, shown even under --quiet."""
-    print(f"pcache: {message}", file=sys.stderr)
+    print(f"pcache: {_without_controls(message)}", file=sys.stderr)
 
 
 def print_json(document: object) -> None:

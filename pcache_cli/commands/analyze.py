@@ -1,12 +1,16 @@
 """`pcache analyze`: how much of the prompts could have been reused, and where."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pcache_cli.command import pcache_command
 from pcache_cli.log_source import LogSource, takes_log
+
+if TYPE_CHECKING:
+    from analyzers.study import Study
+    from analyzers.trace import Trace
 
 
 @pcache_command
@@ -107,9 +111,7 @@ def analyze(
             print_study(out, study)
         if placement is not None:
             print_placement(out, placement)
-        console.note(
-            "\nNext: pcache simulate with the same input shows what a cache of limited size or lifetime hits."
-        )
+        console.note(f"\nNext: {_next_step(source, trace, study)}")
     if fail_below is not None:
         if reuse.reusable_token_ratio is None:
             raise CannotEvaluateError(
@@ -117,6 +119,16 @@ def analyze(
             )
         return int(reuse.reusable_token_ratio < fail_below)
     return 0
+
+
+def _next_step(source: LogSource, trace: "Trace", study: "Study | None") -> str:
+    """The command to try next: the story of the request that the worst breaker costs most, else a simulation."""
+    log = " ".join(source.inputs)
+    worst = next((breaker for breaker in study.breakers if breaker.requests), None) if study else None
+    if worst is None:
+        return f"pcache simulate {log} shows what a cache of limited size or lifetime hits."
+    _, row = max(zip(worst.lost, worst.requests, strict=True)) if worst.lost else (0, worst.requests[0])
+    return f"pcache explain {log} --request {trace.requests.request_id[row]} tells what broke one of them."
 
 
 def _contract(reuse: object) -> dict[str, object]:

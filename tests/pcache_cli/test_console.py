@@ -32,3 +32,12 @@ def test_a_number_that_is_not_finite_is_no_json() -> None:
 def test_json_keeps_the_order_of_keys(capsys: pytest.CaptureFixture[str]) -> None:
     console.print_json({"b": 1, "a": "ü"})
     assert capsys.readouterr().out == '{\n  "b": 1,\n  "a": "ü"\n}\n'
+
+
+def test_names_in_notes_and_errors_are_shown_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    console.settings.quiet = False
+    console.note("wrote \x1b[2Jfile\nnext line")
+    console.error("cannot read \x1b]0;title\x07")
+    shown = capsys.readouterr().err
+    assert "\x1b" not in shown
+    assert "\\x1b[2Jfile\nnext line" in shown
