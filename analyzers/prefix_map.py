@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzers.trace import Int64, Trace
+from analyzers.trace import Int64, PrefixTree, Trace
 
 MOST_NODES = 2000
 
@@ -50,11 +50,7 @@ def prefix_map(trace: Trace, most: int = MOST_NODES) -> PrefixMap:
     through = kernels.requests_through(tree.parent, leaf).astype(np.int64)
     length = (tree.depth_end - tree.depth_start).astype(np.int64)
     sent = through * length
-    branch = sent.copy()
-    for node in range(len(tree) - 1, -1, -1):
-        above = int(tree.parent[node])
-        if above >= 0:
-            branch[above] += branch[node]
+    branch = _with_branches(tree, sent)
     order = np.argsort(-branch, kind="stable")
     kept = np.sort(order[: int(min(most, (through > 0).sum()))])
     place = np.full(len(tree) + 1, -1, np.int64)
@@ -77,6 +73,15 @@ def prefix_map(trace: Trace, most: int = MOST_NODES) -> PrefixMap:
         sent_tokens=int(sent.sum()),
         shown_tokens=int(sent[kept].sum()),
     )
+
+
+def _with_branches(tree: PrefixTree, sent: Int64) -> Int64:
+    """What was sent of each node and of all below it."""
+    total, parents = sent.tolist(), tree.parent.tolist()
+    for node in range(len(total) - 1, -1, -1):  # children stand behind their parents
+        if parents[node] >= 0:
+            total[parents[node]] += total[node]
+    return np.array(total, np.int64)
 
 
 def _paths(trace: Trace, first: Int64, end: Int64) -> Int64:

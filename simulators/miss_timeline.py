@@ -32,7 +32,8 @@ def miss_timeline(trace: Trace, classes: MissClasses, spans: int = 60) -> MissTi
     begin = int(place[0]) if len(place) else 0
     end = int(place[-1]) + 1 if len(place) else 1
     spans = max(1, min(spans, end - begin))
-    starts = np.linspace(begin, end, spans, endpoint=False).astype(np.int64)
+    # Counted from the first: a float cannot hold nanoseconds since the epoch exactly.
+    starts = begin + np.linspace(0, end - begin, spans, endpoint=False).astype(np.int64)
     span = np.searchsorted(starts, place, side="right") - 1
     return MissTimeline(
         timed=timed,

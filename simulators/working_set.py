@@ -41,7 +41,9 @@ def working_sets(
         times,
         np.array([round(w * 1e9) for w in windows_s], np.int64),
     )
-    starts = np.linspace(int(times[0]), int(times[-1]), spans, endpoint=False).astype(np.int64)
+    # Counted from the first: a float cannot hold nanoseconds since the epoch exactly.
+    length = int(times[-1]) - int(times[0])
+    starts = int(times[0]) + np.linspace(0, length, spans, endpoint=False).astype(np.int64)
     span = np.searchsorted(starts, times, side="right") - 1
     series = []
     for w, window in enumerate(windows_s):

@@ -36,3 +36,12 @@ def test_without_times_spans_are_of_requests():
 def test_more_spans_than_requests_are_not_drawn():
     trace = trace_from_tokens([[1], [1]])
     assert len(miss_timeline(trace, classes([0, 1], [1, 0])).starts) == 2
+
+
+def test_every_request_has_a_span_also_at_times_no_float_can_hold():
+    trace = trace_from_tokens([[1]] * 4, times=[0] * 4)
+    for first in range(1_760_000_000_000_000_001, 1_760_000_000_000_000_300, 7):
+        trace.requests.time_ns[:] = [first, first + 1, first + 10**9, first + 10**9 + 3]
+        line = miss_timeline(trace, classes([0, 1, 1, 1], [1, 0, 0, 0]))
+        assert line.requests.sum() == 4
+        assert line.requests[0] == 2
