@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from analyzers.trace import Trace
 
 _SLICES = 60
+_SHORT_LOG_NS = 3 * 3_600_000_000_000
 
 
 def plot_reuse(path: Path, trace: "Trace", reuse: "RequestReuse") -> None:
@@ -26,7 +27,9 @@ def plot_reuse(path: Path, trace: "Trace", reuse: "RequestReuse") -> None:
     lengths.legend()
 
     timed = (trace.requests.time_ns != NO_TIME).all() and len(trace) > 1
-    place = (trace.requests.time_ns - trace.requests.time_ns[0]) / 3.6e12 if timed else np.arange(len(trace))
+    elapsed = trace.requests.time_ns - trace.requests.time_ns[:1]
+    unit, length = ("hours", 3.6e12) if timed and elapsed[-1] > _SHORT_LOG_NS else ("minutes", 6e10)
+    place = elapsed / length if timed else np.arange(len(trace))
     edges = np.linspace(place[0], max(place[-1], place[0] + 1e-9), _SLICES + 1)
     slices = np.clip(np.digitize(place, edges) - 1, 0, _SLICES - 1)
     total = np.bincount(slices, reuse.prompt, _SLICES)
@@ -40,10 +43,10 @@ def plot_reuse(path: Path, trace: "Trace", reuse: "RequestReuse") -> None:
         over_time.bar(edges[:-1], share, np.diff(edges), bottom, align="edge", label=label)
         bottom += share
     over_time.set(
-        xlabel="hours since the first request" if timed else "request",
+        xlabel=f"{unit} since the first request" if timed else "request",
         ylabel="share of prompt tokens",
         ylim=(0, 1),
     )
     over_time.set_title("Reuse over time")
-    over_time.legend()
+    over_time.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False)
     save(plots, path)
