@@ -24,7 +24,9 @@ _ROLE_OF_CLASS = re.compile(r"\b(System|Human|User|AI|Assistant|Tool|Developer)M
 _ROLES = {"System": "system", "Human": "user", "User": "user", "AI": "assistant", "Assistant": "assistant"}
 _UNORDERED_MEMBERS = re.compile(r"\.(?:values|items|keys)\(\)|\.list_tools\(|\.__subclasses__\(\)")
 _PLAIN_NAMES = {"prompt", "message", "content", "text", "instruction", "messages", "input"}
-_DEEPEST = 10
+_MOST_PARTS = 1000
+_MOST_GUARDED = 150
+"""Parts of one prompt, and of these under conditions and loops, that are kept: checking takes their square."""
 
 
 def is_message_list(run: Run, value: Abstract) -> bool:
@@ -254,6 +256,8 @@ class RequestParts:
 
     def _write(self, value: Abstract, place: Place, guards: tuple[Guard, ...], as_json: bool = False) -> None:
         """Text and values where they stand; what the loops at hand count is a counter here."""
+        if len(self.parts) > _MOST_PARTS or sum(bool(part.guards) for part in self.parts) > _MOST_GUARDED:
+            return
         if isinstance(value, Items) and value.unordered and len(value.items) > 1:
             words = Words((unordered(value),))
         elif as_json:
@@ -261,7 +265,8 @@ class RequestParts:
         else:
             words = words_of(self.run, value, self.span)
         around = guarded(words, guards)
-        for part in around.parts if isinstance(around, Words) else ():
+        room = _MOST_GUARDED if guards else _MOST_PARTS
+        for part in around.parts[:room] if isinstance(around, Words) else ():
             if isinstance(part, Text):
                 self.parts.append(replace(part, place=place))
             else:

@@ -193,7 +193,7 @@ Abstract: TypeAlias = (
 NOTHING = Known(None)
 MOST_PARTS = 600
 """Texts and lists of more parts are cut: enough for any prompt, and a bound for generated code."""
-MOST_GUARDS = 12
+MOST_GUARDS = 6
 """Nested conditions and loops of which a part still knows."""
 _work = [0]
 
