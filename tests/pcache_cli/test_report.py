@@ -87,6 +87,17 @@ def test_page_opens_with_the_money_and_the_ceiling(clock):
         assert figure in text
 
 
+def test_bill_below_what_a_cold_cache_can_make_of_it_leaves_nothing_to_save(tmp_path):
+    log = tmp_path / "warm.jsonl"
+    usage = {"prompt_tokens": 2000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 1920}}
+    messages = [{"role": "user", "content": "word " * 1990}]
+    row = {"id": "r", "provider": "openai", "request": {"model": "gpt-4.1", "messages": messages}}
+    log.write_text(json.dumps(row | {"response": {"usage": usage}}) + "\n")
+    text = Page(write_report(tmp_path, log)).text
+    assert re.search(r"Still to save\s*nothing", text)
+    assert "-$" not in text
+
+
 def test_page_asks_nothing_of_the_network(clock):
     page = Page(clock)
     links = page.attributes("href") + page.attributes("src")

@@ -162,7 +162,7 @@
       if (tone >= 3) group.classList.add("deep");
       group.append(svgNode("rect", { x: x.toFixed(2), y: y.toFixed(2), width: w.toFixed(2), height: h.toFixed(2), class: `i-${tone}` }));
       const room = Math.floor((w - 12) / 7);
-      if (h >= 18 && room >= 6) {
+      if (h >= 18 && room >= 9) {
         const words = `${plural(tree.requests[n], "request")}${pathOf(n) ? ` · ${pathOf(n)}` : ""}`;
         const text = svgNode("text", { x: (x + 6).toFixed(2), y: (y + 15).toFixed(2) });
         text.textContent = words.length > room ? `${words.slice(0, room - 1)}…` : words;

@@ -121,10 +121,13 @@ def money_cards(report: "LogReport") -> list[Card]:
                     "the floor of the bill",
                 )
             )
-            gap = report.to_save.get(currency)
-            found.append(
-                Card("Still to save", money(gap, currency), "at most, with these prompts", strong=True)
-            )
+            gap = report.to_save[currency]
+            if gap > 0:
+                found.append(
+                    Card("Still to save", money(gap, currency), "at most, with these prompts", strong=True)
+                )
+            else:
+                found.append(Card("Still to save", "nothing", "without a change of the prompts"))
     if not bills and report.costs is not None:
         for ahead in report.costs.forecasts:
             bounds = sorted((ahead.prompt_best, ahead.prompt_careful))
