@@ -118,7 +118,7 @@ def money_cards(report: "LogReport") -> list[Card]:
                 Card(
                     "With a cache that forgets nothing",
                     money(bill.possible, currency),
-                    "the floor of the bill",
+                    "the floor with these prompts, from a cold start",
                 )
             )
             gap = report.to_save[currency]
