@@ -12,10 +12,11 @@ Bad:
 Good:
     [{"text": RULES, "cache_control": {"type": "ephemeral"}}, {"text": f"Question: {question}"}]
 
-Must not flag: a rolling marker on the newest message of a conversation; a second marker behind one on stable text.
+Must not flag: a rolling marker on the newest message of a conversation; a second marker behind one on stable text;
+a marker behind a document that several questions are asked about.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from analyzers.breakers import Breaker
@@ -25,7 +26,9 @@ from analyzers.rules.log_checks import READ_PRICE, WRITE_PRICE, log_breaker, pat
 from analyzers.rules.marked import at, markers, shown_place, texts
 from analyzers.rules.registry import Rule
 from analyzers.rules.stranded import shown
-from analyzers.templates.parts import Cause, Prompt, Scope
+from analyzers.templates.exposure import Exposure
+from analyzers.templates.parts import Cause, Part, Prompt, Scope, Value
+from analyzers.templates.volatility import Verdict, judge
 
 if TYPE_CHECKING:
     from analyzers.log_evidence import LogEvidence
@@ -43,9 +46,9 @@ def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     often = [
         exposure
         for exposure, verdict in verdicts
-        if verdict.scope is not None and verdict.scope.rank >= Scope.TURN.rank and exposure.part_index < index
+        if exposure.part_index < index and _differs(verdict, prompt.parts[exposure.part_index])
     ]
-    if not often or often[0].fixed_text.strip():
+    if not often or often[0].fixed_text.strip() or _asked_about(often, prompt.parts[index:], context):
         return
     stable = texts(prompt.parts[: often[0].part_index])
     if not stable.strip():
@@ -60,6 +63,19 @@ def _check(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
         evidence=Evidence(request_id=prompt.name or None),
         fix=Fix("Put the marker on the last block that stays the same."),
     )
+
+
+def _differs(verdict: Verdict, part: Part) -> bool:
+    """Whether a value differs from turn to turn; a user message tells that of a value whose name does not."""
+    if verdict.scope is None:
+        return part.place.section == "messages" and part.place.role == "user"
+    return verdict.scope.rank >= Scope.TURN.rank
+
+
+def _asked_about(often: Sequence[Exposure], behind: tuple[Part, ...], context: CheckContext) -> bool:
+    """Whether what stands before the marker returns while what stands behind it changes: a text and a question."""
+    highest = max(exposure.verdict.rank for exposure in often)
+    return any(isinstance(part, Value) and judge(part, context.scopes).rank > highest for part in behind)
 
 
 def _log(log: "LogEvidence") -> Iterator[Breaker]:

@@ -45,12 +45,22 @@ _CHARACTERS_PER_TOKEN = 3
 """Hardly any text has fewer: shorter prompts need no counting."""
 
 
+def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
+    """A call in source code is a request; other templates leave the markers to the code that sends them."""
+    if prompt.kind == "python" and all(parameter.name != "**" for parameter in prompt.parameters):
+        yield from _request(prompt, context)
+
+
 def _request(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     if prompt.provider not in _NEEDS_MARKERS or markers(prompt):
         return
     if prompt.provider == "bedrock" and "claude" not in (prompt.model or ""):
         return
-    stable = [p for p in prompt.parts if isinstance(p, Text) and p.place.section in ("tools", "system")]
+    stable = [
+        p
+        for p in prompt.parts
+        if isinstance(p, Text) and not p.guards and p.place.section in ("tools", "system")
+    ]
     text = "".join(part.text for part in stable)
     minimum = context.minimum_tokens or _ASSUMED_MINIMUM
     if len(text) < minimum * _CHARACTERS_PER_TOKEN:
@@ -151,4 +161,4 @@ def _log(log: "LogEvidence") -> Iterator[Breaker]:
     )
 
 
-RULE = Rule.of(__name__, Level.WARNING, request=_request, log=_log)
+RULE = Rule.of(__name__, Level.WARNING, template=_template, request=_request, log=_log)

@@ -78,7 +78,7 @@ _WORDS = _table(
     retrieved="memory memories context contexts doc docs document documents passage passages chunk chunks "
     "retrieved results snippet snippets source sources knowledge article articles citations rag hits recalled "
     "observation observations facts references evidence",
-    user_input="question questions query queries input inputs message utterance task topic ticket issue "
+    user_input="question questions q query queries input inputs message utterance task topic ticket issue "
     "transcript diff patch problem goal review prompt request selection url essay sentence paragraph comment "
     "complaint feedback code stdout stderr traceback",
     conversation="messages history conversation dialog dialogue turns scratchpad thread chat",
