@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pcache_cli.app import app
+from tests.shared_folder import SHARED, needs_shared
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_logs"
 CLOCK = SAMPLES / "support_bot_clock.jsonl"
@@ -130,3 +131,32 @@ def test_what_cannot_be_evaluated_exits_with_3(write):
 )
 def test_questions_that_make_no_sense_are_refused(words, says):
     assert says in run(CLOCK, *words, code=2)
+
+
+@needs_shared
+def test_what_the_real_cache_managers_counted_is_what_the_model_says(write):
+    """The hits that vLLM's and SGLang's own cache managers returned, added up as their servers count them."""
+    assert SHARED is not None
+    folder = SHARED / "golden" / "engines"
+    hits = json.loads((folder / "hits.json").read_text())
+    prompts = [len(json.loads(line)["prompt"]) for line in (folder / "trace.jsonl").open()]
+    vllm, sglang = hits["vllm-0.33.0"][0], hits["sglang-0.5.23"][0]
+    scrapes = {
+        "vllm": f'vllm:cache_config_info{{block_size="{vllm["block_size"]}",num_gpu_blocks="{vllm["num_gpu_blocks"]}"}} 1\n'
+        f"vllm:prefix_cache_queries_total {sum(prompts)}\n"
+        f"vllm:prefix_cache_hits_total {sum(vllm['hit_tokens'])}\n",
+        "sglang": f"sglang:prompt_tokens_total {sum(prompts)}\n"
+        f'sglang:cached_tokens_total{{cache_source="device"}} {sum(sglang["hit_tokens"])}\n'
+        f"sglang:max_total_num_tokens {sglang['capacity_tokens']}\n"
+        f'sglang:cache_config_info{{page_size="{sglang["page_size"]}"}} 1\n',
+    }
+    for name, text in scrapes.items():
+        said = run(folder / "trace.jsonl", "--metrics", write(name, text), "--tolerance", "0%")
+        assert f"agree within 0 %: {100 * sum(hits_of(hits, name)) / sum(prompts):.1f} %" in said.replace(
+            "\n", " "
+        )
+
+
+def hits_of(hits: dict, name: str) -> list[int]:
+    """The hits of the first configuration of an engine."""
+    return next(runs for engine, runs in hits.items() if engine.startswith(name))[0]["hit_tokens"]
