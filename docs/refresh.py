@@ -1,7 +1,8 @@
 """Put the real output of the commands shown in README.md and docs/*.md back under them: `python docs/refresh.py`.
 
 A shown command is a line `<!-- output of: pcache ... -->` followed by a fenced block. A test checks that every such
-block is what the command prints today.
+block is what the command prints today. `pcache ... | head -5` shows a part: what stands behind the first bar is a
+shell command that gets the output.
 """
 
 import os
@@ -26,7 +27,8 @@ def shown_commands(text: str) -> list[tuple[str, str]]:
 
 
 def output_of(command: str) -> str:
-    """What a pcache command prints on stdout, run in the root of the project."""
+    """What a pcache command prints on stdout, run in the root of the project, cut by what it is piped into."""
+    command, _, cut = command.partition(" | ")
     words = shlex.split(command)[1:]
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "120", "PYTHONPATH": str(ROOT)}
     run = subprocess.run(
@@ -39,7 +41,12 @@ def output_of(command: str) -> str:
     )
     if run.returncode not in (0, 1):
         raise RuntimeError(f"{command}: exit code {run.returncode}: {run.stderr}")
-    return "".join(f"{line.rstrip()}\n" for line in run.stdout.rstrip().splitlines())
+    printed = run.stdout
+    if cut:
+        printed = subprocess.run(
+            cut, shell=True, input=printed, capture_output=True, text=True, check=True
+        ).stdout
+    return "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
 
 
 def main() -> None:
