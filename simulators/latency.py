@@ -86,6 +86,8 @@ class TtftSummary:
     p95_with_s: float
     mean_saved_s: float
     provenance: Provenance
+    model: str
+    machine: str
 
 
 @dataclass(frozen=True)
@@ -341,6 +343,8 @@ def summarise_ttft(
         p95_with_s=float(p95_with),
         mean_saved_s=float(np.mean(without - with_cache)),
         provenance="measured" if cold == warm == "measured" and not overlap else "projected",
+        model=calibration.model.name,
+        machine=calibration.machine.device_name,
     )
 
 

@@ -77,7 +77,7 @@ class Hold:
 class EffectiveSaving:
     """Seconds of accelerator time and money over the log. `effective` = saving − storage − restore − capacity.
 
-    `replicas` is the number of replicas' worth of prefill saved: saved seconds / length of the log.
+    `basis` says in words what times and sizes rest on. `replicas` is the number of replicas' worth of prefill saved: saved seconds / length of the log.
     `holds` is the hold rule for a prefix of `typical_tokens`, in each tier whose price is known.
     """
 
@@ -124,7 +124,7 @@ def effective_saving(
     saving, restore = _decimal(saved) * per_second, _decimal(restored) * per_second
     storage = Decimal(0) if on_device else room
     return EffectiveSaving(
-        basis="measured by pcache probe" if isinstance(model, Calibration) else "assumed, as stated",
+        basis=_basis(model, prompt, hits, fleet.tier),
         hit_tokens=int(hits.sum()),
         hit_share=float(hits.sum() / max(int(prompt.sum()), 1)),
         prefill_saved_s=saved,
@@ -164,6 +164,21 @@ class _Clock:
             kept = 1.0 if self.tier == RESIDENT else self.model.tier(self.tier).stored_bytes_ratio
             return self.model.kv_bytes(tokens) * kept
         return np.asarray(tokens, np.float64) * self.model.kv_bytes_per_token
+
+
+def _basis(model: Calibration | Assumed, prompt: Int64, hits: Int64, tier: str) -> str:
+    """What times and sizes rest on, in words."""
+    if isinstance(model, Assumed):
+        return "assumed, as stated"
+    source = f"pcache probe's calibration of {model.model.name} on {model.machine.device_name}"
+    doubt = "" if model.trusted else "; that machine was too noisy to trust"
+    whole = model.provenance(prompt)
+    if whole == model.provenance(prompt - hits, hits, tier) == "measured":
+        return f"measured, by {source}{doubt}"
+    return (
+        f"projected from {source}: the log has prompts or hits outside the lengths it measured (prompts up to "
+        f"{model.prefill.longest_total:,} tokens, {model.prefill.longest_cached:,} of them cached){doubt}"
+    )
 
 
 def _live(touches: Touches, hold_s: float, rows: int) -> Int64:

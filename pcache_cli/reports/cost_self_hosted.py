@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from pcache_cli.console import plain
 from pcache_cli.reports.money import money, signed
 from pcache_cli.reports.numbers import count, duration, percent
+from simulators.latency import RESIDENT
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,13 +24,18 @@ def verdict(result: "EffectiveSaving") -> str:
     )
 
 
+def _where(tier: str) -> str:
+    return "on the accelerator" if tier == RESIDENT else f"in {plain(tier)}"
+
+
 def print_self_hosted(console: "Console", result: "EffectiveSaving", fleet: "Fleet") -> None:
     """The balance, part by part."""
     from rich.table import Table
 
     console.print(verdict(result), style="bold")
     console.print(
-        f"Times and sizes: {result.basis}. Held {duration(fleet.hold_s)} after the last use, in {fleet.tier}.",
+        f"Times and sizes: {plain(result.basis)}. Held {duration(fleet.hold_s)} after the last use, "
+        f"{_where(fleet.tier)}.",
         style="dim",
     )
     table = Table(title="The balance (USD)", title_justify="left", box=None, pad_edge=False)
@@ -50,5 +57,5 @@ def print_self_hosted(console: "Console", result: "EffectiveSaving", fleet: "Fle
             else f"for {duration(hold.break_even_gap_s)} between uses"
         )
         console.print(
-            f"Hold rule, {hold.tier}: a prefix of {count(result.typical_tokens)} tokens is worth keeping {how_long}."
+            f"Hold rule, {_where(hold.tier)}: a prefix of {count(result.typical_tokens)} tokens is worth keeping {how_long}."
         )

@@ -191,7 +191,8 @@ def print_run(
         _print_replay(out, run, kv)
     if ttft is not None:
         out.print(
-            f"Time to first token ({ttft.provenance}, prefill and restore only): "
+            f"Time to first token of {plain(ttft.model)} on {plain(ttft.machine)} ({ttft.provenance}, prefill and "
+            f"restore only): "
             f"p50 {duration(ttft.p50_without_s)} → {duration(ttft.p50_with_s)}, "
             f"p95 {duration(ttft.p95_without_s)} → {duration(ttft.p95_with_s)}."
         )

@@ -202,7 +202,7 @@ def test_self_hosting_from_a_calibration(tmp_path):
     path.write_bytes(dump_calibration(calibration))
     tier = calibration.tiers[0].name
     words = ("--calibration", path, "--tier", tier, "--tier-price", "0.01")
-    assert "measured by pcache probe" in hosted(*words)
+    assert "pcache probe's calibration of tiny-llama" in hosted(*words)
     document = as_json(SAMPLE, "--gpu-hour", "2.5", *words)
     parts = document["self_hosted"]
     assert float(parts["effective"]) == pytest.approx(

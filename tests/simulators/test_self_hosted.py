@@ -9,6 +9,7 @@ from simulators.latency import RESIDENT
 from simulators.self_hosted import Assumed, Fleet, effective_saving
 from simulators.touches import touches_of
 from tests.simulators.provider_logs import Sent, trace_of
+from tests.simulators.sample_calibration import sample_calibration
 
 D = Decimal
 HOURLY = [Sent("S a"), Sent("S b", at=3600), Sent("S c", at=7200)]
@@ -82,6 +83,21 @@ def test_a_prefix_is_worth_holding_until_its_room_costs_what_a_hit_saves():
     in_dram, on_disk = result.holds
     assert in_dram.break_even_gap_s == pytest.approx(saved_usd / hold_usd_per_s)
     assert on_disk.break_even_gap_s == pytest.approx(10 * saved_usd / hold_usd_per_s)
+
+
+def resident(calibration) -> str:
+    trace = trace_of(HOURLY)
+    fleet = replace(dram(hold_s=4000), tier=RESIDENT)
+    return effective_saving(trace, touches_of(trace), fleet, calibration).basis
+
+
+def test_a_calibration_is_called_measured_only_for_lengths_it_measured():
+    calibration = sample_calibration()
+    longest = int(trace_of(HOURLY).requests.prompt_tokens.max())
+    short = replace(calibration.prefill, longest_total=longest - 1)
+    assert resident(calibration) == "measured, by pcache probe's calibration of tiny-llama on a processor"
+    assert resident(replace(calibration, prefill=short)).startswith("projected from pcache probe's")
+    assert "too noisy" in resident(replace(calibration, trusted=False))
 
 
 def test_a_log_without_times_cannot_say_what_is_held():
