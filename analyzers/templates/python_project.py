@@ -17,12 +17,13 @@ LARGEST_SOURCE = 4 * 1024 * 1024
 """Bytes of a Python file that is looked into; larger ones are data, and their trees take gigabytes."""
 _LARGEST_SYNTAX_CHECK = 512 * 1024
 _MOST_FOLDERS_UP = 6
-_DEEPEST_IMPORT = 3
+_DEEPEST_IMPORT = 2
 
 CALLS_A_MODEL = re.compile(
-    r"\.messages\s*\.\s*(?:create|stream|parse)|\bcompletions?\b|\bacompletion\b|\bresponses\s*\.\s*(?:create|parse|stream)"
-    r"|generate_content|GenerativeModel|\bconverse(?:_stream)?\b|invoke_model|apply_chat_template|PromptTemplate"
-    r"|SystemMessage|\bmessages\s*=|['\"]messages['\"]|\bvllm\b|/v1/messages|:generateContent|from_messages|\bollama\b"
+    r"\.messages\s*\.\s*(?:create|stream|parse|with_raw_response)|completions\s*\.\s*(?:create|parse|stream|with_raw)"
+    r"|\b(?:a?completion|converse(?:_stream)?|invoke_model\w*|generate_content\w*|apply_chat_template|GenerativeModel)\s*\("
+    r"|\bresponses\s*\.\s*(?:create|parse|stream)\b|\bchat\s*\.\s*complete|PromptTemplate\b|\bSystemMessage\(|from_messages\("
+    r"|\bmessages\s*=|['\"]messages['\"]|\bfrom vllm\b|/v1/messages|:generateContent|\bollama\s*\.|\.messages\.create\b"
 )
 _IMPORTS = re.compile(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([\w,\s]+|[\w, \t]+)|import[ \t]+([\w., \t]+))", re.M
