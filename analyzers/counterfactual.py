@@ -7,7 +7,7 @@ namespace as before; no replay lets them share across.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Counterfactual:
 
     `prompt_tokens` and `reusable_tokens` are the log's own; `..._after` are those with all of them taken
     out but those that would make it worse.
-    `not_played`: slots for which no fix can be played.
+    `not_played`: slots for which no fix can be played. `applied`: what was done in the replay with all of them.
     """
 
     prompt_tokens: int
@@ -59,6 +59,7 @@ class Counterfactual:
     gain_tokens: int
     recovered: tuple[Recovered, ...]
     not_played: tuple[int, ...] = ()
+    applied: Mapping[int, Treatment] = field(default_factory=dict)
 
     def of(self, slot: int) -> Recovered | None:
         """What a slot's fix brings, None where it was not played."""
@@ -128,6 +129,7 @@ def take_out(
         gain_tokens=gained,
         recovered=tuple(recovered),
         not_played=tuple(slot.number for slot in slots if slot.number not in played_slots),
+        applied={one.slot.number: one.treatment for one in applied},
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -23,7 +24,8 @@ from analyzers.reuse import reusable_depth
 from analyzers.text_changes import aligned
 from analyzers.trace import Int64
 
-_HEADS = ("schema", "tools", "system")
+HEADS = ("schema", "tools", "system")
+"""Sections that stand in front of the messages."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,17 @@ class Played:
 
     prompt: Int64
     reusable: Int64
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A part with treatments applied: its segments, and for each place behind s segments of the part as it was
+    how many of these stand in front of the same place. Content ends behind `content_end` segments, which text
+    that moved to the end of the part makes later than the place of the old end."""
+
+    segments: tuple[Segment, ...]
+    places: tuple[int, ...]
+    content_end: int
 
 
 class Replayer:
@@ -52,7 +65,7 @@ class Replayer:
         self._pool = traced.sequences.pool
         self._start = traced.sequences.start
         self._length = traced.sequences.length
-        self._pending: list[list[Segment]] = []
+        self._pending: list[tuple[Segment, ...]] = []
         self._rewritten: dict[tuple[int, tuple[int, ...]], int] = {}
 
     def play(self, treatments: Sequence[Treatment]) -> Played:
@@ -61,7 +74,7 @@ class Replayer:
         offsets, runs = sequences.offsets, sequences.runs
         kept = frozenset().union(*(t.rows for t in treatments))
         if kept:
-            offsets, runs = self._with_history(kept)
+            offsets, runs = self.with_history(kept)
         run_of = np.arange(len(sequences.start), dtype=np.int64)
         by_part: dict[int, list[Treatment]] = {}
         for treatment in treatments:
@@ -80,7 +93,7 @@ class Replayer:
         key = (number, tuple(id(t) for t in treatments))
         run = self._rewritten.get(key)
         if run is None:
-            content = self._content(self._traced.parts[number], treatments)
+            content = self.rewritten(self._traced.parts[number], treatments).segments
             numbers = tuple(segment.number for segment in content)
             run = self._runs.get(numbers)
             if run is None:
@@ -89,7 +102,10 @@ class Replayer:
             self._rewritten[key] = run
         return run
 
-    def _content(self, part: RenderedPart, treatments: Sequence[Treatment]) -> list[Segment]:
+    def rewritten(
+        self, part: RenderedPart, treatments: Sequence[Treatment], newest: Sequence[str] = ()
+    ) -> Rewritten:
+        """The part with the treatments applied, and the texts of `newest` behind the content it has then."""
         by_remedy: dict[Remedy, list[Treatment]] = {}
         for treatment in treatments:
             by_remedy.setdefault(treatment.remedy, []).append(treatment)
@@ -104,12 +120,17 @@ class Replayer:
                     else list(parts[0].segments[slice(*content_range(parts[0]))])
                 )
                 segments[first:last] = kept
-                return self._in_one_order(segments, first, first + len(kept), by_remedy)
+                places = [
+                    min(s, first + len(kept)) if s < last else s + len(kept) - (last - first)
+                    for s in range(len(part.segments) + 1)
+                ]
+                return self._in_one_order(segments, (first, first + len(kept)), by_remedy, places)
         moving = [
             t
             for remedy in (Remedy.MOVE_TO_NEWEST, Remedy.MOVE_BEHIND_PART)
             for t in by_remedy.get(remedy, ())
         ]
+        moved: list[Segment] = []
         if moving:
             self._take_out(segments, part.number, moving)
             behind = sorted(by_remedy.get(Remedy.MOVE_BEHIND_PART, ()), key=lambda t: t.rank)
@@ -118,18 +139,29 @@ class Replayer:
                 for treatment in behind
                 for value in treatment.spans[part.number]
             ]
-            segments[last:last] = moved
-            last += len(moved)
-        return self._in_one_order(segments, first, last, by_remedy)
+        moved += [self._plain("\n" + text) for text in newest]
+        segments[last:last] = moved
+        places = [s if s <= last else s + len(moved) for s in range(len(part.segments) + 1)]
+        return self._in_one_order(segments, (first, last + len(moved)), by_remedy, places)
 
     def _in_one_order(
-        self, segments: list[Segment], first: int, last: int, by_remedy: Mapping[Remedy, object]
-    ) -> list[Segment]:
+        self,
+        segments: list[Segment],
+        content: tuple[int, int],
+        by_remedy: Mapping[Remedy, object],
+        places: Sequence[int],
+    ) -> Rewritten:
+        first, last = content
         if Remedy.ONE_FORM in by_remedy:
             segments[first:last] = [self._in_one_form(segment) for segment in segments[first:last]]
         if Remedy.SORT in by_remedy:
             segments = sorted_by(tool_name, segments, first, last)
-        return [segment for segment in segments if segment.text]
+        left = [0, *accumulate(bool(segment.text) for segment in segments)]
+        return Rewritten(
+            tuple(segment for segment in segments if segment.text),
+            tuple(left[place] for place in places),
+            left[last],
+        )
 
     def _take_out(self, segments: list[Segment], part: int, treatments: Iterable[Treatment]) -> None:
         spans: dict[int, list[tuple[int, int]]] = {}
@@ -180,7 +212,7 @@ class Replayer:
         self._pool = np.concatenate([self._pool, *new])
         self._pending = []
 
-    def _with_history(self, rows: frozenset[int]) -> tuple[Int64, Int64]:
+    def with_history(self, rows: frozenset[int]) -> tuple[Int64, Int64]:
         """Offsets and runs of the requests when those in `rows` leave the history as it was and append.
 
         Requests that go on from such a one carry its history too.
@@ -215,6 +247,6 @@ class Replayer:
         """How many parts stand in front of the messages."""
         paths = self._comparer.paths(row)
         for index, number in enumerate(parts):
-            if self._comparer.section(number, paths[index]) not in _HEADS:
+            if self._comparer.section(number, paths[index]) not in HEADS:
                 return index
         return len(parts)

@@ -54,7 +54,7 @@ def render_and_tokenize(
             encoder.encode_new()
         ids, offsets = encoder.finish()
     rendered = RenderedRequests(parts, counts, np.array(numbers, np.int64), outputs)
-    return rendered, _part_tokens(parts, ids, offsets)
+    return rendered, part_tokens(parts, ids, offsets)
 
 
 class SegmentEncoder:
@@ -110,7 +110,7 @@ class PartTokens:
     segment_ends: Int64
 
 
-def _part_tokens(parts: list["RenderedPart"], ids: UInt32, offsets: Int64) -> PartTokens:
+def part_tokens(parts: list["RenderedPart"], ids: UInt32, offsets: Int64) -> PartTokens:
     """Lay out the ids of each part; `ids` and `offsets` give those of each segment by its number."""
     begin, size = offsets[:-1], np.diff(offsets)
     counts = np.array([len(p.segments) for p in parts], np.int64)

@@ -127,6 +127,7 @@ def replay_provider(
     price_files: Sequence[Path] = (),
 ) -> int:
     """The log under the rules of its providers, beside what it logged; with a what-if, beside the log as it is."""
+    from pcache_cli.fixed_log import NOTHING_TO_FIX, PlayedLog, fixed_log
     from pcache_cli.reports.provider_replay import (
         figures_of_provider,
         print_replay,
@@ -150,16 +151,19 @@ def replay_provider(
     requests = None if traced is None else traced.log.requests
     rules, prices = load_rule_book(rule_files), load_price_book(price_files)
     named = None if provider == "auto" else provider
-    result = replay(trace, rules, requests, named, change)
-    summary = summarise_replay(trace, result, prices, requests)
+    played = fixed_log(traced) if change.fixed_layout else PlayedLog(trace, requests)
+    change = replace(change, fixed_layout=played.fixed)
+    result = replay(played.trace, rules, played.requests, named, change)
+    summary = summarise_replay(played.trace, result, prices, played.requests)
+    summary = replace(summary, notes=[*played.notes, *summary.notes])
     baseline = None
     if what_if:
         baseline = summarise_replay(trace, replay(trace, rules, requests, named), prices, requests)
     if output.table is not None:
-        write_provider_requests(output.table, trace, result)
+        write_provider_requests(output.table, played.trace, result)
         console.note(f"wrote {output.table}")
     figures = figures_of_provider(summary)
-    played = replayed_requests(trace, result)
+    rows = replayed_requests(played.trace, result)
     if output.json:
         _print_json(
             output,
@@ -167,12 +171,14 @@ def replay_provider(
             mode="provider",
             provider=summary,
             as_logged=baseline,
-            requests=played,
+            requests=rows,
             trace=trace.info,
             definitions=DEFINITIONS,
         )
+    elif what_if == ["layout=fixed"] and not played.fixed:
+        console.stdout_console().print(NOTHING_TO_FIX)
     else:
-        print_replay(console.stdout_console(), summary, played, baseline)
+        print_replay(console.stdout_console(), summary, rows, baseline)
         _print_comparison(output, figures)
     return _gate(output, summary.read_share)
 

@@ -86,7 +86,8 @@ def simulate(
         str | None, _option("Replay a provider's own cache rules: its name, or auto for each request's.")
     ] = None,
     what_if: Annotated[
-        list[str] | None, _option("With --provider: automatic, markers=best, ttl=1h, model=NAME; repeatable.")
+        list[str] | None,
+        _option("With --provider: automatic, markers=best, ttl=1h, layout=fixed, model=NAME; repeatable."),
     ] = None,
     rules: Annotated[
         list[Path] | None, _option("With --provider: your own provider rules (YAML); repeatable.")

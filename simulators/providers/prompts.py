@@ -51,7 +51,7 @@ class Prompt:
     root first, `node_ends` their depths. `block_ends`, `input_ends` (user and tool messages) ascend. `keys`:
     per section what has to be equal besides the text. `cache_object` names the object that the request reads
     (None: none). `scale` turns the trace's tokens into the provider's.
-    `follows_log`: the markers are those the log was made with, so its figures say how long entries are. Logged
+    `follows_log`: text and markers are those the log was made with, so its figures say how long entries are. Logged
     figures are None where the log gives none.
     """
 
@@ -105,14 +105,17 @@ class PromptMaker:
     """Makes the `Prompt` of each row of a trace under a provider's rules.
 
     `requests` are those of the trace, in its order; without them parameters, roles and routing keys are not
-    known and take no part.
+    known and take no part. `as_logged`: the trace holds the prompts that the logged figures are about.
     """
 
-    def __init__(self, trace: Trace, requests: Sequence[Request] | None = None) -> None:
+    def __init__(
+        self, trace: Trace, requests: Sequence[Request] | None = None, as_logged: bool = True
+    ) -> None:
         if requests is not None and len(requests) != len(trace):
             raise ValueError(f"{len(requests)} requests for a trace of {len(trace)}")
         self._trace = trace
         self._requests = requests
+        self._as_logged = as_logged
         self._places = [_place(path) for path in trace.paths]
         self._parents = trace.tree.parent.tolist()
         self._ends = trace.tree.depth_end.tolist()
@@ -161,7 +164,7 @@ class PromptMaker:
             group=_group(table.model.of(row), request, rules),
             cache_object=_cache_object(request),
             scale=logged[0] / tokens if logged[0] and tokens else 1.0,
-            follows_log=[m.depth for m in played] == [m.depth for m in logged_markers],
+            follows_log=self._as_logged and [m.depth for m in played] == [m.depth for m in logged_markers],
             has_time=timed,
             logged_prompt=logged[0],
             logged_read=logged[1],

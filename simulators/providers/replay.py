@@ -4,7 +4,8 @@
     result.read, result.uncached             # int64, one entry a request, -1 where no rules cover the request
     result.verdicts                          # Verdict of each request
 
-`what_if` changes the rules or the markers before the replay: `automatic`, `markers=best`, `ttl=1h`, `model=NAME`.
+`what_if` changes the rules or the markers before the replay: `automatic`, `markers=best`, `ttl=1h`, `model=NAME`. With
+`layout=fixed` the trace itself is of the fixed requests.
 """
 
 from collections import Counter
@@ -132,7 +133,7 @@ def replay(
             "use `pcache simulate` without --provider"
         )
     played = _Players(trace, book, provider, what_if)
-    maker, objects = PromptMaker(trace, requests), ObjectReads()
+    maker, objects = PromptMaker(trace, requests, not what_if.fixed_layout), ObjectReads()
     results: list[_Result | Verdict] = []
     for row in range(len(trace)):
         player = played.of(row)

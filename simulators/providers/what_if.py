@@ -14,12 +14,14 @@ from simulators.providers.rules import CacheRules, Matching, lifetime_seconds
 class WhatIf:
     """Changes to play. `automatic`: one marker at the end of every request, none elsewhere. `best_markers`:
     up to the provider's limit, placed with hindsight where later requests part from this one: what no placement
-    can beat by much. `ttl_s`: this lifetime for every marker. `model`: the rules of this model."""
+    can beat by much. `ttl_s`: this lifetime for every marker. `model`: the rules of this model. `fixed_layout`: the
+    trace is of the requests with their layout fixed, so logged reads and writes say nothing about entries."""
 
     automatic: bool = False
     best_markers: bool = False
     ttl_s: int | None = None
     model: str | None = None
+    fixed_layout: bool = False
 
     def changed(self, rules: CacheRules) -> CacheRules:
         """The rules with the lifetime as default. Raises UsageError for one the provider does not know."""
@@ -51,7 +53,10 @@ AS_LOGGED = WhatIf()
 
 
 def parse_what_if(words: Sequence[str]) -> WhatIf:
-    """`automatic`, `markers=best`, `ttl=1h`, `model=NAME`, together where they make sense. Raises UsageError."""
+    """`automatic`, `markers=best`, `ttl=1h`, `layout=fixed`, `model=NAME`, together where they make sense.
+
+    Whoever plays `layout=fixed` gives the trace of the fixed requests. Raises UsageError.
+    """
     asked = AS_LOGGED
     for word in words:
         name, _, value = word.partition("=")
@@ -59,12 +64,16 @@ def parse_what_if(words: Sequence[str]) -> WhatIf:
             asked = replace(asked, automatic=True)
         elif word == "markers=best":
             asked = replace(asked, best_markers=True)
+        elif word == "layout=fixed":
+            asked = replace(asked, fixed_layout=True)
         elif name == "ttl" and lifetime_seconds(value):
             asked = replace(asked, ttl_s=lifetime_seconds(value))
         elif name == "model" and value:
             asked = replace(asked, model=value)
         else:
-            raise UsageError(f"'{word}' is no what-if; write automatic, markers=best, ttl=1h or model=NAME")
+            raise UsageError(
+                f"'{word}' is no what-if; write automatic, markers=best, ttl=1h, layout=fixed or model=NAME"
+            )
     if asked.automatic and asked.best_markers:
         raise UsageError("automatic and markers=best are two placements of markers; choose one")
     return asked

@@ -1,0 +1,55 @@
+"""`--what-if layout=fixed`: the log with the proposed fixes applied, and what to say about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from analyzers.errors import CannotEvaluateError
+from pcache_cli import console
+
+if TYPE_CHECKING:
+    from analyzers.fixed_layout import FixedLayout
+    from analyzers.pipeline import TracedLog
+    from analyzers.request import Request
+    from analyzers.trace import Trace
+
+NOTHING_TO_FIX = (
+    "Nothing to fix: no change of the layout that pcache proposes would let this log read more from cache."
+)
+
+
+@dataclass(frozen=True)
+class PlayedLog:
+    """The requests to replay, row for row those of the log. `fixed` is False where there was nothing to fix."""
+
+    trace: "Trace"
+    requests: "Sequence[Request] | None"
+    fixed: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def fixed_log(traced: "TracedLog | None") -> PlayedLog:
+    """The log with its fixes applied. Raises CannotEvaluateError for a trace, which holds no text."""
+    from analyzers.fixed_layout import trace_with_fixes
+
+    if traced is None:
+        raise CannotEvaluateError(
+            "the input is a trace, which holds no text to move; --what-if layout=fixed needs the log it was made from"
+        )
+    with console.progress("finding what to fix"):
+        layout = trace_with_fixes(traced)
+    if layout is None:
+        return PlayedLog(traced.trace, traced.log.requests, notes=(NOTHING_TO_FIX.rstrip("."),))
+    return PlayedLog(layout.trace, layout.requests, True, _notes(layout))
+
+
+def _notes(layout: "FixedLayout") -> tuple[str, ...]:
+    notes = [
+        f"fixed at {fix.path} ({fix.requests:,} requests differ there): {fix.remedy}" for fix in layout.fixes
+    ]
+    if layout.histories_left:
+        notes.append(
+            f"{layout.histories_left:,} requests keep their history as logged: "
+            "the chat template does not render it message by message"
+        )
+    return tuple(notes)
