@@ -152,7 +152,7 @@ def _shared(several: list[Command]) -> list[Parameter]:
 
 
 def _table(parameters: Iterable[Parameter]) -> list[str]:
-    rows = ["| | value | |", "|---|---|---|"]
+    rows = ["| option | value | meaning |", "|---|---|---|"]
     for one in parameters:
         names = ", ".join(f"`{name}`" for name in (*one.names, *one.off_names))
         value = one.value if not one.argument else ""
