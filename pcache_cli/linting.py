@@ -21,6 +21,7 @@ from analyzers.rules.registry import all_rules, select_rules
 from analyzers.templates.front_ends import Readers
 from analyzers.templates.parts import Scope, Source
 from pcache_cli import console
+from pcache_cli.reports.numbers import counted
 from pcache_cli.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -72,12 +73,14 @@ def run_lint(options: LintOptions) -> int:
         changes = _fixed(options, settings, sources, checks)
         if options.diff:
             sys.stdout.write("".join(change.diff() for change in changes))
-            console.note(f"{len(changes)} file(s) would change" if changes else "nothing to fix")
+            console.note(f"{counted(len(changes), 'file')} would change" if changes else "nothing to fix")
             return 1 if changes else 0
         sources = _sources(options, settings) if changes else sources
     evidence = _evidence(options, sources)
     run = _checked(options, settings, sources, checks, evidence)
-    run.findings = [finding for finding in run.findings if finding.level.rank <= lowest.rank]
+    shown = [finding for finding in run.findings if finding.level.rank <= lowest.rank]
+    run.hidden += len(run.findings) - len(shown)
+    run.findings = shown
     drop_settled_layouts(run)
     report(run, options, failing)
     if run.problems:
@@ -195,7 +198,7 @@ def _fixed(options: LintOptions, settings: Settings, sources: list[Source], chec
             done[change.path] = change
             fixed += change.fixed
         sources = _sources(options, settings)
-    console.note(f"fixed {fixed} finding(s) in {len(done)} file(s)")
+    console.note(f"fixed {counted(fixed, 'finding')} in {counted(len(done), 'file')}")
     return list(done.values())
 
 
@@ -248,7 +251,7 @@ def _compare_lock(options: LintOptions, settings: Settings, run: LintRun, checks
         name = options.tokenizer or settings.tokenizer or "o200k"
         locked = prefixes(run.sources, checks.scopes, checks.count_tokens)
         write_lock(locked, path, name)
-        run.notes.append(f"wrote {path}: the fixed beginnings of {len(locked)} prompt(s)")
+        run.notes.append(f"wrote {path}: the fixed beginnings of {counted(len(locked), 'prompt')}")
     elif options.lock:
         changes = check_lock(run.sources, checks.scopes, checks.count_tokens, path)
         run.findings = in_order(run.findings + [f for f in changes.findings if f.rule in checks.rules])
@@ -263,15 +266,17 @@ def _compare_baseline(options: LintOptions, settings: Settings, run: LintRun) ->
     path = options.baseline or _from_settings(settings, settings.lint.baseline)
     if options.update_baseline:
         path = path or Path("pcache-baseline.json")
-        run.notes.append(f"wrote {path}: {write_baseline(run.findings, path)} finding(s)")
+        run.notes.append(f"wrote {path}: {counted(write_baseline(run.findings, path), 'finding')}")
         run.findings = []
     elif path is not None:
         compared = compare(run.findings, path)
         run.findings = compared.new
         if compared.known:
-            run.notes.append(f"{compared.known} known finding(s) of {path} are not shown")
+            run.notes.append(f"{counted(compared.known, 'known finding')} of {path} not shown")
         if compared.gone:
-            run.notes.append(f"{compared.gone} entries of {path} are gone; drop them with --update-baseline")
+            run.notes.append(
+                f"of the findings in {path}, {compared.gone} are gone; drop them with --update-baseline"
+            )
 
 
 def _price(options: LintOptions, settings: Settings, run: LintRun) -> None:

@@ -20,7 +20,8 @@ _NEVER_REORDERED = ("request", "chat-template")
 
 @dataclass
 class LintRun:
-    """Everything one run says. `hidden` counts findings that a baseline, or the choice of changed lines, left out."""
+    """Everything one run says. `hidden` counts findings that a baseline, the choice of
+    changed lines, or the lowest level left out."""
 
     sources: list[Source]
     findings: list[Finding]

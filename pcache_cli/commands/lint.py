@@ -29,7 +29,12 @@ def lint(
     ] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --output-format json.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file.")] = None,
-    level: Annotated[str, typer.Option("--level", help="Lowest level shown: error, warning, info.")] = "info",
+    level: Annotated[
+        str,
+        typer.Option(
+            "--level", help="Lowest level reported: error, warning, info; what is lower fails nothing either."
+        ),
+    ] = "info",
     fail_level: Annotated[
         str | None, typer.Option("--fail-level", help="Exit 1 from this level on (warning), or never.")
     ] = None,

@@ -8,6 +8,7 @@ from analyzers.findings import Confidence, Finding, Level
 from analyzers.linting.run import LintRun
 from analyzers.templates.layout import Layout
 from pcache_cli.console import plain
+from pcache_cli.reports.numbers import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,13 +26,17 @@ class FindingsView:
 
 def verdict(run: LintRun) -> str:
     """The answer in one sentence."""
-    files = _plural(len(run.sources), "file")
-    prompts = _plural(run.prompts, "prompt")
+    files = counted(len(run.sources), "file")
+    prompts = counted(run.prompts, "prompt")
     if not run.findings:
-        clean = "nothing that breaks a cache" if not run.problems else "no findings in what could be read"
+        clean = "nothing that breaks a cache"
+        if run.hidden:
+            clean = f"nothing to show; {counted(run.hidden, 'finding')} left out (--level, --baseline or --changed)"
+        elif run.problems:
+            clean = "no findings in what could be read"
         return f"{files}, {prompts}: {clean}."
     counts = [
-        _plural(run.count(level), word)
+        counted(run.count(level), word)
         for level, word in ((Level.ERROR, "error"), (Level.WARNING, "warning"), (Level.INFO, "note"))
         if run.count(level)
     ]
@@ -120,7 +125,3 @@ _HOW_OFTEN = {
     "turn": "changes every turn",
     "request": "changes every request",
 }
-
-
-def _plural(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -11,6 +11,11 @@ def count(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
 
 
+def counted(value: int, noun: str) -> str:
+    """`1` as `1 request`, `2000` as `2,000 requests`."""
+    return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
+
+
 def short_count(value: float) -> str:
     """`61194628` as `61.2M`."""
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pcache_cli import console
 from pcache_cli.console import plain
-from pcache_cli.reports.numbers import count, duration, percent
+from pcache_cli.reports.numbers import count, counted, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,7 +88,7 @@ def _facts(calibration: "Calibration") -> list[str]:
     return [
         f"{model.name}: {count(model.parameters)} parameters ({model.weights} weights), {model.dtype}, "
         f"{model.attention} attention, {model.geometry.layers} layers{memory}.",
-        f"Machine: {machine.device_name}, {machine.threads} thread(s), {machine.clock}{noise}.",
+        f"Machine: {machine.device_name}, {counted(machine.threads, 'thread')}, {machine.clock}{noise}.",
         f"KV: {show_bytes(kv.per_token_full)} a token{window}{fixed}, counted from tensors, "
         f"{agrees[kv.formula_agrees]}.",
     ]
@@ -129,14 +129,14 @@ def _show_prefill(screen: "Console", calibration: "Calibration") -> None:
 
 
 def _show_tiers(screen: "Console", calibration: "Calibration") -> None:
-    from rich import box
     from rich.table import Table
 
     longest = calibration.longest_measured_prefix(_SUFFIX)
     table = Table(
         title=f"Restoring {count(longest)} tokens, then {_SUFFIX} new ones",
         title_justify="left",
-        box=box.SIMPLE_HEAD,
+        box=None,
+        pad_edge=False,
     )
     for heading in (
         "tier",
@@ -150,7 +150,7 @@ def _show_tiers(screen: "Console", calibration: "Calibration") -> None:
         "break-even",
         "logit error",
     ):
-        table.add_column(heading, justify="left" if heading == "tier" else "right", no_wrap=True)
+        table.add_column(heading, justify="left" if heading == "tier" else "right")
     for tier in calibration.tiers:
         size = float(calibration.kv_bytes(longest)) * tier.stored_bytes_ratio
         restore = float(calibration.restore_seconds(longest, tier.name))
@@ -239,7 +239,7 @@ def show_experiment(result: "SharedPrefix") -> None:
     screen.print(
         f"First tokens alike: {count(result.same_first_token)} of {count(result.requests)}. The kept prefix takes "
         f"{show_bytes(result.kv_bytes)}. Peak memory is that of {memory}. Clock: {result.machine.clock}, "
-        f"{result.machine.threads} thread(s), {plain(result.machine.device_name)}."
+        f"{counted(result.machine.threads, 'thread')}, {plain(result.machine.device_name)}."
     )
 
 

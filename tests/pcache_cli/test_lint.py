@@ -58,6 +58,7 @@ def test_levels_decide_what_fails_and_what_is_shown(project: Project) -> None:
     assert project.lint("--fail-level", "error").code == 0
     assert project.lint("--fail-level", "never").code == 0
     assert project.lint("--level", "error", "--json").rules == []
+    assert "nothing that breaks" not in project.lint("--level", "error").out
     assert project.lint("--fail-level", "loud").code == 2
 
 
