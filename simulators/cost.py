@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Final
 
 import numpy as np
 
@@ -30,6 +31,8 @@ DEFINITIONS = {
     "token_hit_rate": "read tokens / prompt tokens of those requests",
     "money_hit_rate": "read tokens / prompt tokens of those requests, each weighted by its input price",
 }
+
+NO_MODEL: Final = "the log does not name the model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,7 @@ def priced_rows(trace: Trace, requests: Sequence[Request] | None, book: PriceBoo
         model, provider = table.model.of(row), table.provider.of(row)
         prompt, read, output = prompts[row], reads[row], outputs[row]
         if model is None:
-            rows.append(PricedRow(row, None, None, "the log does not name the model", True))
+            rows.append(PricedRow(row, None, None, NO_MODEL, True))
             continue
         moment = None if times[row] == NO_TIME else datetime.fromtimestamp(times[row] // 10**9, UTC)
         call = Call(

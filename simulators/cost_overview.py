@@ -8,7 +8,7 @@ import numpy as np
 from analyzers.errors import CannotEvaluateError
 from analyzers.request import Request
 from analyzers.trace import Names, Trace
-from simulators.cost import CostReport, PricedRow, cost_report, priced_rows
+from simulators.cost import NO_MODEL, CostReport, PricedRow, cost_report, priced_rows
 from simulators.cost_advice import Advice, advise
 from simulators.explicit_caches import ExplicitCache, explicit_caches
 from simulators.lifetimes import Forecast, LifetimeChoice, forecast, has_times, lifetime_choices
@@ -51,7 +51,9 @@ def cost_overview(
     rows = priced_rows(trace, requests, book)
     if all(row.rates is None for row in rows):
         reasons = ", ".join(dict.fromkeys(row.unknown or "" for row in rows[:1000]))
-        raise CannotEvaluateError(f"no request has a known price ({reasons}); give one with --prices FILE")
+        nameless = all(row.unknown == NO_MODEL for row in rows)
+        remedy = "say which one with --assume-model" if nameless else "give one with --prices FILE"
+        raise CannotEvaluateError(f"no request has a known price ({reasons}); {remedy}")
     unreadable = _why_prompts_tell_nothing(trace)
     if unreadable is not None:
         report = cost_report(trace, rows, None, by)

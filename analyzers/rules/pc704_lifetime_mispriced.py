@@ -37,10 +37,11 @@ def _check(audit: UsageAudit) -> Iterator[Finding]:
     unstated = [r for r, u in audit.with_usage() if (u.written or {}).get(UNSTATED_TTL)]
     if unstated:
         tokens = sum((r.usage.written or {}).get(UNSTATED_TTL, 0) for r in unstated if r.usage)
+        rows = "1 row" if len(unstated) == 1 else f"{len(unstated)} rows"
         yield found(
             RULE,
             unstated,
-            f"{len(unstated)} rows write {tokens:,} tokens without saying for how long; they are priced at the "
+            f"of {tokens:,} written tokens ({rows}) the log does not say for how long; they are priced at the "
             "shortest lifetime, the true bill may be higher",
             "Log the split of written tokens by lifetime.",
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pcache_cli.console import plain
 from pcache_cli.reports.cost_sentences import sentence, verdict
 from pcache_cli.reports.money import lifetime, money, share, signed
-from pcache_cli.reports.numbers import count, duration, percent
+from pcache_cli.reports.numbers import count, duration, percent, short_name
 from simulators.cost import Bill, CostReport
 from simulators.cost_overview import CostOverview
 from simulators.explicit_caches import ExplicitCache
@@ -231,7 +231,7 @@ def _prefixes(choice: LifetimeChoice, trace: "Trace") -> object:
     for prefix in choice.top:
         best = prefix.best_ttl_s
         table.add_row(
-            plain(trace.requests.request_id[prefix.first_row]),
+            plain(short_name(trace.requests.request_id[prefix.first_row])),
             f"{count(prefix.start)}–{count(prefix.end)}",
             count(prefix.requests),
             duration(prefix.median_gap_s),
@@ -255,7 +255,7 @@ def _print_prewarming(console: "Console", warm: Prewarming, trace: "Trace") -> N
         )
         for burst in warm.bursts:
             table.add_row(
-                plain(names[burst.first_row]),
+                plain(short_name(names[burst.first_row])),
                 count(len(burst.rows)),
                 count(burst.tokens),
                 count(burst.needless),
@@ -277,7 +277,7 @@ def _print_prewarming(console: "Console", warm: Prewarming, trace: "Trace") -> N
         )
         for keep in warm.keep:
             table.add_row(
-                plain(names[keep.first_row]),
+                plain(short_name(names[keep.first_row])),
                 count(keep.tokens),
                 lifetime(keep.ttl_s),
                 count(keep.rewrites),

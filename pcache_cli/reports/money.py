@@ -1,18 +1,18 @@
 """How money and lifetimes are written for people."""
 
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 
 def money(amount: Decimal | None, currency: str = "USD") -> str:
-    """`$1,234.56`, `$0.0386`, `CNY 0.70`; "unknown" for None. Small sums keep four significant digits."""
+    """`$1,234.56`, `$0.0386`, `CNY 0.70`; "unknown" for None. Small sums keep four significant
+    digits; a half is rounded up."""
     if amount is None:
         return "unknown"
     sign, amount = ("-", -amount) if amount < 0 else ("", amount)
     unit = "$" if currency == "USD" else f"{currency} "
-    if amount >= 100 or not amount:
-        return f"{sign}{unit}{amount:,.2f}"
-    digits = min(max(3 - amount.adjusted(), 2), 8)
-    return f"{sign}{unit}{amount:,.{digits}f}"
+    digits = 2 if amount >= 100 or not amount else min(max(3 - amount.adjusted(), 2), 8)
+    shown = amount.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    return f"{sign}{unit}{shown:,.{digits}f}"
 
 
 def signed(amount: Decimal, currency: str = "USD") -> str:

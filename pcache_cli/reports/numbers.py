@@ -16,6 +16,11 @@ def counted(value: int, noun: str) -> str:
     return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
 
 
+def short_name(name: str, most: int = 28) -> str:
+    """The end of a long name, where it differs from others."""
+    return name if len(name) <= most else f"…{name[-most + 1 :]}"
+
+
 def short_count(value: float) -> str:
     """`61194628` as `61.2M`."""
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcache_cli.console import plain
 from pcache_cli.reports.money import lifetime, money, share
-from pcache_cli.reports.numbers import count, percent
+from pcache_cli.reports.numbers import count, percent, short_name
 from simulators.cost import Bill
 from simulators.providers.replay import MEANINGS, Agreement, Verdict
 from simulators.providers.summary import ReplayedRequest, ReplaySummary
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from simulators.providers.replay import Replay
 
 _ROWS = 40
-_NAME = 28
 
 
 def verdict(summary: ReplaySummary, baseline: ReplaySummary | None = None) -> str:
@@ -142,23 +141,19 @@ def _requests(requests: Sequence[ReplayedRequest], total: int) -> object:
         title, "request", "prompt", "read", "logged", "written", "logged", "why no more", "beside the log"
     )
     for request in requests:
-        mark = "" if request.exact else "~"
+        mark = "" if request.exact or request.read is None else "~"
+        written = None if request.read is None else sum(request.written.values())
         table.add_row(
-            plain(_short(request.request_id)),
+            plain(short_name(request.request_id)),
             count(request.prompt_tokens),
             f"{mark}{count(request.read)}",
             count(request.logged_read),
-            count(sum(request.written.values())),
+            count(written),
             count(request.logged_written),
             request.why or "",
             request.verdict.value,
         )
     return table
-
-
-def _short(name: str) -> str:
-    """The end of a long name, where it differs from others."""
-    return name if len(name) <= _NAME else f"…{name[-_NAME + 1 :]}"
 
 
 def _sources(summary: ReplaySummary) -> object:

@@ -1,5 +1,6 @@
 import csv
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import jsonschema
@@ -7,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pcache_cli.app import app
+from pcache_cli.reports.money import money
 from simulators.latency import dump_calibration
 from tests.shared_folder import SHARED, needs_shared
 from tests.simulators.sample_calibration import sample_calibration
@@ -46,6 +48,19 @@ ROW = {
 def test_the_verdict_comes_first_and_names_what_was_paid():
     first = run(SAMPLE, "-q").splitlines()[0]
     assert first.startswith("29 requests cost $0.04683; without a cache they would have cost $0.1741")
+
+
+def test_half_a_digit_of_money_is_rounded_up():
+    assert money(Decimal("0.0097505")) == "$0.009751"
+    assert money(Decimal("-1.0005")) == "-$1.001"
+    assert money(Decimal("9.9996")) == "$10.000"
+    assert money(Decimal("1234.565")) == "$1,234.57"
+
+
+def test_a_log_without_models_is_sent_to_the_option_that_names_one(tmp_path):
+    unnamed = {key: value for key, value in ROW.items() if key != "model"}
+    assert "--assume-model" in run(usage_log(tmp_path, unnamed), code=3)
+    assert "--prices" in run(usage_log(tmp_path, {**ROW, "model": "nobody-sells-this"}), code=3)
 
 
 def test_money_is_exact_text_in_json(tmp_path):

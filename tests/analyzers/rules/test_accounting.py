@@ -118,7 +118,7 @@ def test_one_hour_writes_at_the_five_minute_price(tmp_path):
 def test_written_tokens_without_a_lifetime_are_named_as_assumed(tmp_path):
     usage = {key: value for key, value in anthropic(10, 0, 6000).items() if key != "cache_creation"}
     finding = audited(tmp_path, {"id": "a", "model": "claude-opus-4-5", "usage": usage})["PC704"]
-    assert "6,000 tokens without saying for how long" in finding.message
+    assert "of 6,000 written tokens" in finding.message
 
 
 @pytest.mark.parametrize(
