@@ -52,7 +52,7 @@ class FixedLayout:
 
     `requests` are those of the trace. `usage_prompt` of the trace is the logged figure with what the fixes add;
     the other logged figures stand as they were and say nothing about this layout. `seen_elsewhere` is unknown.
-    `histories_left`: requests whose history was to be kept, but whose rendering does not follow their messages.
+    `histories_left`: requests whose history stays as logged, because its messages would be written differently.
     """
 
     trace: Trace
@@ -113,10 +113,12 @@ def _with_histories(
             continue
         asking = len(before) - len(comparer.parts(row))
         parts = [sent.get(number) for number in after[: len(after) - asking]]
-        if None in parts:
-            left += 1
+        kept = replace(request, parts=tuple(part for part in parts if part is not None))
+        # Messages may be written differently where others stand around them: an answer that the request begins.
+        if [part.number for part in traced.rendering.render(kept)] == after:
+            requests[row] = kept
         else:
-            requests[row] = replace(request, parts=tuple(part for part in parts if part is not None))
+            left += 1
     return requests, left
 
 

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 NOTHING_TO_FIX = (
     "Nothing to fix: no change of the layout that pcache proposes would let this log read more from cache."
 )
+MARKERS_DECIDE = (
+    "the fixes alone let the provider read no more than before; "
+    "add --what-if markers=best to see whether that is for want of markers in front of what varies"
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,6 @@ def _notes(layout: "FixedLayout") -> tuple[str, ...]:
     if layout.histories_left:
         notes.append(
             f"{layout.histories_left:,} requests keep their history as logged: "
-            "the chat template does not render it message by message"
+            "its messages would be written differently where others stand around them"
         )
     return tuple(notes)

@@ -127,7 +127,7 @@ def replay_provider(
     price_files: Sequence[Path] = (),
 ) -> int:
     """The log under the rules of its providers, beside what it logged; with a what-if, beside the log as it is."""
-    from pcache_cli.fixed_log import NOTHING_TO_FIX, PlayedLog, fixed_log
+    from pcache_cli.fixed_log import MARKERS_DECIDE, NOTHING_TO_FIX, PlayedLog, fixed_log
     from pcache_cli.reports.provider_replay import (
         figures_of_provider,
         print_replay,
@@ -159,6 +159,8 @@ def replay_provider(
     baseline = None
     if what_if:
         baseline = summarise_replay(trace, replay(trace, rules, requests, named), prices, requests)
+        if played.fixed and summary.read_tokens <= baseline.read_tokens and not change.best_markers:
+            summary = replace(summary, notes=[*summary.notes, MARKERS_DECIDE])
     if output.table is not None:
         write_provider_requests(output.table, played.trace, result)
         console.note(f"wrote {output.table}")
@@ -175,10 +177,11 @@ def replay_provider(
             trace=trace.info,
             definitions=DEFINITIONS,
         )
-    elif what_if == ["layout=fixed"] and not played.fixed:
-        console.stdout_console().print(NOTHING_TO_FIX)
     else:
-        print_replay(console.stdout_console(), summary, rows, baseline)
+        if what_if == ["layout=fixed"] and not played.fixed:
+            console.stdout_console().print(NOTHING_TO_FIX)
+        else:
+            print_replay(console.stdout_console(), summary, rows, baseline)
         _print_comparison(output, figures)
     return _gate(output, summary.read_share)
 

@@ -177,6 +177,23 @@ def test_a_sliding_window_costs_what_the_whole_history_does(tmp_path: Path) -> N
     assert [len(r.parts) for r in layout.requests] == [len(row["request"]["messages"]) for row in twin]
 
 
+def test_a_history_that_would_be_written_differently_stays_as_logged(tmp_path: Path) -> None:
+    """An answer that the request begins stays open at its end, and is closed in front of other messages."""
+    turns = [(user(f"Question {n}: {RULES[:1500]}"), assistant(f"Answer {n}.")) for n in range(8)]
+
+    def row(n: int) -> Row:
+        said = [m for pair in turns[max(0, n - 3) : n] for m in pair]
+        call = anthropic_call(n, [text(RULES)], [])
+        call["request"]["messages"] = [*said, turns[n][0], assistant("Answer")]
+        return {**call, "session": "one"}
+
+    log = traced(tmp_path, [row(n) for n in range(8)])
+    layout = trace_with_fixes(log)
+    assert layout is not None
+    assert layout.histories_left == 4
+    assert layout.requests == log.log.requests
+
+
 def test_the_logged_prompt_grows_with_what_a_fix_adds(tmp_path: Path) -> None:
     turns = [(user(f"Question {n}: {RULES[:1500]}"), assistant(f"Answer {n}.")) for n in range(6)]
 

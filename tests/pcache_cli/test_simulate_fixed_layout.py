@@ -49,6 +49,16 @@ def test_it_goes_with_other_changes() -> None:
     assert [rules["model"] for rules in other["rules"]] == ["gpt-4o"]
 
 
+def test_where_only_markers_can_be_read_they_are_asked_for() -> None:
+    # From GPT-5.6 on an entry ends with the newest message, which now holds the clock.
+    newer = _run(CLOCK, "--provider", "openai", "--what-if", "model=gpt-5.6")
+    assert "instead of 0.0 %" in newer
+    assert "add --what-if markers=best" in newer
+    both = _run(CLOCK, "--provider", "openai", "--what-if", "model=gpt-5.6", "--what-if", "markers=best")
+    assert "With the change 93." in both
+    assert "add --what-if" not in both
+
+
 def test_a_log_without_breakers_gets_one_sentence() -> None:
     said = _run(HEALTHY, "--provider", "auto")
     assert said.startswith("Nothing to fix: ")

@@ -73,6 +73,16 @@ def test_the_writers_logged_lengths_do_not_hold_for_other_markers():
     assert best.read.tolist() == [0, 1000, 1000]
 
 
+def test_the_writers_logged_lengths_do_not_hold_for_another_layout():
+    logged = [
+        Sent("S a", {1: FIVE}, usage=(2000, 0, 1900)),
+        Sent("S a b", {1: FIVE}, at=5, usage=(3000, 1900, 0)),
+    ]
+    assert played(logged).read.tolist() == [0, 1900]
+    fixed = played(logged, "layout=fixed")
+    assert fixed.read.tolist() == [0, 2000]
+
+
 def test_what_a_change_costs_is_priced():
     prices = load_price_book()
     bills = [
