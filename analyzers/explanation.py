@@ -206,7 +206,7 @@ def _story(
         ladder=ladder,
         differences=tuple(_place(log, difference, show_text) for difference in differences),
         findings=findings,
-        order=log.traced.rendering.description,
+        order=log.traced.trace.info.rendering,
     )
 
 

@@ -127,16 +127,14 @@ def _rendering_and_tokenizer(
     requests: Sequence[Request], options: TraceOptions
 ) -> tuple["Rendering", "Tokenizer | None", str]:
     from analyzers.rendering import make_rendering
-    from analyzers.tokenization import choose_tokenizer, load_tokenizer
+    from analyzers.tokenization import choose_tokenizer_of_log, load_tokenizer
 
     texts = any(p.kind is not PartKind.TOKENS for r in requests for p in r.parts[:1])
     if not texts:
         return make_rendering(None, None), None, "the log gives ids, or no content at all"
     name, note = options.tokenizer, "as asked for"
     if name == "auto":
-        model = next((r.model for r in requests if r.model is not None), None)
-        provider = next((r.provider for r in requests if r.provider is not None), None)
-        choice = choose_tokenizer(model, provider)
+        choice = choose_tokenizer_of_log((r.model, r.provider) for r in requests)
         name, note = choice.name, choice.note
     tokenizer = load_tokenizer(name)
     return make_rendering(options.chat_template, tokenizer), tokenizer, note

@@ -26,7 +26,8 @@ DEFINITIONS = {
     "floor((prompt tokens - 1) / block size) blocks of a prompt count; the denominator is all prompt tokens",
     "request_hit_ratio": "requests with at least one reusable block of the smallest block size / all requests",
     "same_conversation": "reusable from an earlier request of the same conversation (the log's session, else "
-    "inferred: a request that extends the whole prompt of an earlier one goes on with its conversation)",
+    "inferred: a request that extends the whole prompt of an earlier one goes on with its conversation); unknown for "
+    "block hashes without sessions where a prompt ends inside a block",
     "across_conversations": "reusable, but only from requests of other conversations",
     "seen_elsewhere": "not reusable although the content stood in an earlier prompt of the namespace, behind a "
     "different prefix; counted in stretches of at least 16 tokens of equal lines",
@@ -40,8 +41,10 @@ DEFINITIONS = {
 @dataclass(frozen=True)
 class RequestReuse:
     """Per request, int64 tokens; the four classes add up to `prompt`. `seen_elsewhere` and `new` are -1 where the
-    trace came as block hashes (what stood behind another prefix cannot be told from them). `source` is the
-    earliest request with the reused prefix (int32, -1 for none), `conversation` int32."""
+    trace came as block hashes (what stood behind another prefix cannot be told from them); `same_conversation` and
+    `across_conversations` are -1 where such a trace names no sessions and a prompt ends inside a block (whether a
+    later one goes on with it cannot be told). `source` is the earliest request with the reused prefix (int32, -1
+    for none), `conversation` int32."""
 
     prompt: Int64
     reusable: Int64
@@ -64,10 +67,10 @@ class BlockReuse:
 
 @dataclass(frozen=True)
 class Classes:
-    """Every prompt token in one of four classes; None where the trace cannot tell the last two apart."""
+    """Every prompt token in one of four classes; None where the trace cannot tell the first two, or the last two, apart."""
 
-    same_conversation: int
-    across_conversations: int
+    same_conversation: int | None
+    across_conversations: int | None
     seen_elsewhere: int | None
     new: int | None
 
@@ -171,12 +174,13 @@ def reuse_by_request(trace: Trace) -> RequestReuse:
     within = kernels.reused_depth_within(tree.parent, tree.depth_end, table.leaf, conversation, len(tree))
     same = np.minimum(within, prompt)
     known = trace.info.unit == 1 and bool((table.seen_elsewhere != MISSING).all())
+    told_apart = not ((table.session.codes < 0) & (table.leaf >= 0) & (prompt % trace.info.unit != 0)).any()
     missing = np.full(len(trace), MISSING, np.int64)
     return RequestReuse(
         prompt=prompt,
         reusable=reusable,
-        same_conversation=same,
-        across_conversations=reusable - same,
+        same_conversation=same if told_apart else missing,
+        across_conversations=reusable - same if told_apart else missing,
         seen_elsewhere=table.seen_elsewhere if known else missing,
         new=prompt - reusable - table.seen_elsewhere if known else missing,
         source=source,
@@ -211,7 +215,6 @@ def analyze_reuse(
     total, reusable = int(reuse.prompt.sum()), int(reuse.reusable.sum())
     sizes = _block_sizes(trace.info.unit)
     blocks = {size: block_reuse(reuse.reusable, reuse.prompt, size) for size in sizes}
-    known = bool((reuse.seen_elsewhere != MISSING).all())
     with_content = table.leaf >= 0
     named = [
         ("namespace", Names(table.namespace, list(trace.info.namespaces))),
@@ -231,10 +234,10 @@ def analyze_reuse(
         blocks=tuple(BlockReuse(b, int(v.sum()), _ratio(int(v.sum()), total)) for b, v in blocks.items()),
         request_hit_ratio=_ratio(int((blocks[sizes[0]] > 0).sum()), int(with_content.sum())),
         classes=Classes(
-            same_conversation=int(reuse.same_conversation.sum()),
-            across_conversations=int(reuse.across_conversations.sum()),
-            seen_elsewhere=int(reuse.seen_elsewhere.sum()) if known else None,
-            new=int(reuse.new.sum()) if known else None,
+            same_conversation=_total(reuse.same_conversation),
+            across_conversations=_total(reuse.across_conversations),
+            seen_elsewhere=_total(reuse.seen_elsewhere),
+            new=_total(reuse.new),
         ),
         conversations=len(np.unique(reuse.conversation)),
         conversations_inferred=bool((table.session.codes < 0).any()),
@@ -252,6 +255,10 @@ def _block_sizes(unit: int) -> tuple[int, ...]:
     """The sizes that can be told exactly: multiples of the block length of a hash trace."""
     sizes = tuple(b for b in BLOCK_SIZES if b % unit == 0)
     return sizes or (unit,)
+
+
+def _total(values: Int64) -> int | None:
+    return None if (values == MISSING).any() else int(values.sum())
 
 
 def _ratio(part: int, whole: int) -> float | None:

@@ -19,7 +19,7 @@ def put_in_time_order(log: Log) -> None:
         log.note("no request has a time: file order is taken as time order")
         return
     if len(known) < len(times):
-        log.note(f"{len(times) - len(known):,} requests have no time and keep their place in the file")
+        log.note(f"{_requests(len(times) - len(known))} without a time kept the place that the file gives")
     falls = sum(b < a for a, b in pairwise(known))
     rises = sum(b > a for a, b in pairwise(known))
     if falls > rises and falls > 1:
@@ -28,7 +28,7 @@ def put_in_time_order(log: Log) -> None:
             requests.reverse()
             times.reverse()
     elif falls:
-        log.note(f"{falls:,} requests were out of time order and were sorted")
+        log.note(f"{_requests(falls)} out of time order: sorted")
     keys: list[int] = []
     last = min(known)
     for time in times:
@@ -36,6 +36,10 @@ def put_in_time_order(log: Log) -> None:
         keys.append(last)
     order = sorted(range(len(requests)), key=keys.__getitem__)
     log.requests = [requests[i] for i in order]
+
+
+def _requests(number: int) -> str:
+    return "1 request" if number == 1 else f"{number:,} requests"
 
 
 def keep_period(log: Log, since_ns: int | None, until_ns: int | None) -> None:

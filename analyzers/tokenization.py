@@ -32,7 +32,12 @@ from analyzers.tokenizers.engines import (
     encode_batch,
     give_back_memory,
 )
-from analyzers.tokenizers.models import TokenizerChoice, choose_tokenizer, vocabulary_of
+from analyzers.tokenizers.models import (
+    TokenizerChoice,
+    choose_tokenizer,
+    choose_tokenizer_of_log,
+    vocabulary_of,
+)
 from analyzers.tokenizers.self_check import agrees_with
 from analyzers.tokenizers.vocabularies import Vocabulary, find_vocabulary
 
@@ -42,6 +47,7 @@ __all__ = [
     "Tokenizer",
     "TokenizerChoice",
     "choose_tokenizer",
+    "choose_tokenizer_of_log",
     "load_tokenizer",
 ]
 

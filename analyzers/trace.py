@@ -129,6 +129,11 @@ class TraceInfo:
     notes: tuple[str, ...] = ()
     tool_version: str = ""
 
+    @property
+    def holds_text(self) -> bool:
+        """Whether the requests came as text, so that what changed in them can be told."""
+        return self.tokenizer != "none"
+
 
 @dataclass(frozen=True)
 class Trace:

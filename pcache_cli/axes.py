@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgG]?)\s*(blocks|tokens)")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_LARGEST_BLOCK = 2**30
+_MOST_POINTS = 1000
 _WITHOUT_END = ("none", "unbounded")
 
 
@@ -20,6 +22,10 @@ def parse_block_sizes(text: str) -> tuple[int, ...]:
     for item in split_list(text):
         if not item.isdecimal() or int(item) < 1:
             raise UsageError(f"'{item}' is no block size; give whole tokens, 1 or more, for example 16")
+        if int(item) > _LARGEST_BLOCK:
+            raise UsageError(
+                f"a block size of {item} is not possible; the largest is {_LARGEST_BLOCK:,} tokens"
+            )
         sizes.append(int(item))
     return tuple(sorted(set(sizes)))
 
@@ -51,6 +57,7 @@ def parse_capacities(text: str) -> "Capacities | None":
         raise UsageError(f"'{text}' mixes {' and '.join(sorted(units))}; give all capacities in one unit")
     values = [float(value) for value, _ in parsed]
     if low_high:
+        _refuse_downwards(text, values[0], values[1])
         values = spaced(values[0], values[1], points)
     if min(values) < 1:
         raise UsageError(f"'{text}' holds nothing; give positive capacities")
@@ -63,7 +70,9 @@ def parse_lifetimes(text: str) -> tuple[float | None, ...]:
 
     low_high, points = _range_and_points(text)
     if low_high:
-        return tuple(spaced(parse_duration(low_high[0]), parse_duration(low_high[1]), points))
+        low, high = (parse_duration(end) for end in low_high)
+        _refuse_downwards(text, low, high)
+        return tuple(spaced(low, high, points))
     items = split_list(text)
     known = sorted({parse_duration(item) for item in items if item not in _WITHOUT_END})
     return (*known, None) if len(known) < len(set(items)) else tuple(known)
@@ -77,4 +86,11 @@ def _range_and_points(text: str) -> tuple[tuple[str, str] | None, int | None]:
     high, colon, points = high.partition(":")
     if colon and not points.strip().isdecimal():
         raise UsageError(f"'{points}' is no number of points; write for example 1GiB..64GiB:12")
+    if colon and int(points) > _MOST_POINTS:
+        raise UsageError(f"{points} points are more than can be told apart; give at most {_MOST_POINTS:,}")
     return (low, high), int(points) if colon else None
+
+
+def _refuse_downwards(text: str, low: float, high: float) -> None:
+    if low > high:
+        raise UsageError(f"'{text}' runs downwards; write the smaller end first")

@@ -42,8 +42,14 @@ def stdout_console() -> "Console":
     """A rich console on stdout: a table for people; width 120 when stdout is no terminal."""
     from rich.console import Console
 
+    class PipeConsole(Console):
+        """A console that leaves a broken pipe to the command, which ends quietly; rich would exit with 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     width = None if sys.stdout.isatty() else 120
-    return Console(file=sys.stdout, no_color=not settings.color, highlight=False, width=width)
+    return PipeConsole(file=sys.stdout, no_color=not settings.color, highlight=False, width=width)
 
 
 def stderr_console() -> "Console":

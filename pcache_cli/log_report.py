@@ -100,6 +100,8 @@ def gather_report(source: "LogSource", words: ReportWords) -> LogReport:
     if traced is not None and has_prompts:
         with console.progress("looking for what breaks the prefix"):
             study = study_breakers(traced, limits_of)
+        if not study.breakers and not trace.info.holds_text:
+            missing["breakers"] = trace.info.tokenizer_note
     with console.progress("counting, pricing and simulating"):
         reuse = reuse_figures.analyze_reuse(trace)
         costs = _costs(trace, traced, words, missing)

@@ -149,7 +149,7 @@ def check_capacity(sequences: CachedSequences, requests: RequestTable, size: int
     if blocks < least:
         largest = int(np.argmax(sequences.total_tokens))
         raise UsageError(
-            f"a capacity of {blocks:,} blocks of {size} tokens cannot hold request "
+            f"a capacity of {blocks:,} blocks of {size} token{'' if size == 1 else 's'} cannot hold request "
             f"{requests.request_id[largest]!r} of {int(sequences.total_tokens[largest]):,} tokens; "
             f"give at least {least:,} blocks ({least * size:,} tokens)"
         )

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _LONGEST_SPLIT = 8
 """Ids that one seam replaces at most."""
+_LEAST_AGREEING = 8
+"""Ids that must be equal again behind the seam: fewer may agree by chance."""
 
 
 def _respelled(log: "LogEvidence") -> Iterator[tuple[int, int, int, tuple[int, int]]]:
@@ -53,7 +55,7 @@ def _respelled(log: "LogEvidence") -> Iterator[tuple[int, int, int, tuple[int, i
             if not len(differing) or differing[0] < len(prompt) or reusable[row] > differing[0]:
                 continue
             at, last = int(differing[0]), int(differing[-1])
-            if last - at < _LONGEST_SPLIT and last + 1 < size:
+            if last - at < _LONGEST_SPLIT and size - last > _LEAST_AGREEING:
                 yield row, against, at, (last + 1, len(before))
                 break
 
@@ -66,7 +68,7 @@ def _log(log: "LogEvidence") -> Iterator[Breaker]:
             log,
             [row],
             f"ids of the answer to {log.request_id(against)} come back as others at token {at} and are the same again "
-            f"{again[0] - at} tokens later: {kept - at:,} tokens are read anew",
+            f"{again[0] - at} token{'' if again[0] - at == 1 else 's'} later: {kept - at:,} tokens are read anew",
             "Send the token ids of the answer back instead of its text.",
             losses=[kept - at],
             against=against,

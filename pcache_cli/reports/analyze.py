@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analyzers.hot_prefixes import HotPrefix
-from analyzers.reuse import Reuse
+from analyzers.reuse import LoggedCache, Reuse
 from pcache_cli.console import plain
-from pcache_cli.reports.numbers import count, duration, percent
+from pcache_cli.reports.numbers import count, counted, duration, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,12 +57,14 @@ def verdict(reuse: Reuse) -> str:
     possible = f"{percent(reuse.reusable_token_ratio, 0)} of {what} could have been read from cache"
     if reuse.logged.read_ratio is None:
         return f"{possible}; the log does not say how many were."
-    part = (
-        "" if reuse.logged.unknown_rows == 0 else f" (on the {count(reuse.logged.known_rows)} rows that say)"
-    )
+    part = "" if reuse.logged.unknown_rows == 0 else f" (on the {_rows_that_say(reuse.logged.known_rows)})"
     if reuse.prompts_incomplete:
         return f"{possible}; of all that was sent, {percent(reuse.logged.read_ratio, 0)} was{part}."
     return f"{possible}; the log shows {percent(reuse.logged.read_ratio, 0)}{part}."
+
+
+def _rows_that_say(rows: int) -> str:
+    return "1 row that says" if rows == 1 else f"{count(rows)} rows that say"
 
 
 def print_account(console: "Console", account: InputAccount | None, info: "TraceInfo") -> None:
@@ -70,7 +72,9 @@ def print_account(console: "Console", account: InputAccount | None, info: "Trace
     if account is not None:
         formats = ", ".join(dict.fromkeys(account.formats.values()))
         skipped = sum(account.skipped.values())
-        line = f"{count(account.records)} records ({plain(formats)}): {count(account.requests)} requests"
+        line = (
+            f"{counted(account.records, 'record')} ({plain(formats)}): {counted(account.requests, 'request')}"
+        )
         if account.merged:
             line += f", {count(account.merged)} merged into others"
         if skipped:
@@ -114,7 +118,9 @@ def print_reuse(
         figures.add_row(
             f"  in blocks of {block.block_size}", count(block.reusable_tokens), percent(block.ratio, 2)
         )
-    figures.add_row("request hit ratio", percent(reuse.request_hit_ratio), f"of {count(content)} requests")
+    figures.add_row(
+        "request hit ratio", percent(reuse.request_hit_ratio), f"of {counted(content, 'request')}"
+    )
     console.print()
     console.print(figures)
 
@@ -132,7 +138,7 @@ def print_reuse(
 
 
 def _unknown(rows: int) -> str:
-    return f"not known for {count(rows)} requests" if rows else ""
+    return f"not known for {counted(rows, 'request')}" if rows else ""
 
 
 def _classes(reuse: Reuse) -> "object":
@@ -143,12 +149,22 @@ def _classes(reuse: Reuse) -> "object":
     table.add_column("tokens", justify="right")
     table.add_column("share", justify="right")
     inferred = " (conversations inferred)" if reuse.conversations_inferred else ""
-    for label, tokens in (
-        (f"reusable in the same conversation{inferred}", reuse.classes.same_conversation),
-        ("reusable across conversations", reuse.classes.across_conversations),
-        ("seen before but not reachable", reuse.classes.seen_elsewhere),
-        ("new", reuse.classes.new),
-    ):
+    classes = reuse.classes
+    rows: list[tuple[str, int | None]] = []
+    if classes.same_conversation is None:
+        rows.append(
+            ("reusable, in the same conversation or across (the log cannot tell)", reuse.reusable_tokens)
+        )
+    else:
+        rows.append((f"reusable in the same conversation{inferred}", classes.same_conversation))
+        rows.append(("reusable across conversations", classes.across_conversations))
+    if classes.seen_elsewhere is None:
+        rest = reuse.prompt_tokens - reuse.reusable_tokens
+        rows.append(("new, or seen before but not reachable (the log cannot tell)", rest))
+    else:
+        rows.append(("seen before but not reachable", classes.seen_elsewhere))
+        rows.append(("new", classes.new))
+    for label, tokens in rows:
         share = tokens / reuse.prompt_tokens if tokens is not None and reuse.prompt_tokens else None
         table.add_row(label, count(tokens), percent(share))
     return table
@@ -221,20 +237,35 @@ def _group(label: str, rows: Sequence[object]) -> "object":
     return table
 
 
+def _rows_that_state(rows: int) -> str:
+    return "1 row states its" if rows == 1 else f"{count(rows)} rows state their"
+
+
+def _beside_possible(logged: LoggedCache) -> str:
+    """How the logged reads stand to what was possible. More than possible: the cache knew more than the log shows."""
+    possible = percent(logged.ceiling_ratio)
+    if logged.share_of_possible is not None and logged.share_of_possible > 1:
+        return (
+            f"this log alone makes {possible} possible on these rows, so the cache was filled before the log begins, "
+            "or the prompts that were sent hold more than the log"
+        )
+    return f"possible on these rows {possible}, so {percent(logged.share_of_possible)} of it was had"
+
+
 def _print_logged(console: "Console", reuse: Reuse) -> None:
     logged = reuse.logged
     if logged.known_rows:
         line = (
-            f"\nThe log states cache reads in {count(logged.known_rows)} of {count(reuse.requests)} requests: "
+            f"\nThe log states cache reads in {count(logged.known_rows)} of {counted(reuse.requests, 'request')}: "
             f"{count(logged.read_tokens)} of {count(logged.prompt_tokens)} tokens ({percent(logged.read_ratio)})"
         )
         if logged.share_of_possible is not None:
-            line += f"; possible on these rows {percent(logged.ceiling_ratio)}, so {percent(logged.share_of_possible)} of it was had"
+            line += f"; {_beside_possible(logged)}"
         console.print(line + ".")
     if reuse.count_error is not None:
         error = reuse.count_error
         console.print(
-            f"Token counts: {count(error.rows)} rows state their prompt tokens, {error.scale:.3f} times ours in all; "
+            f"Token counts: {_rows_that_state(error.rows)} prompt tokens, {error.scale:.3f} times ours in all; "
             f"after scaling, a row is off by {percent(error.median_error)} in the middle, "
             f"{percent(error.p90_error)} for the worst tenth.",
             style="dim",

@@ -11,12 +11,13 @@ from pcache_cli.console import plain
 from pcache_cli.reports.as_json import plain_value
 from pcache_cli.reports.findings_json import finding_value
 from pcache_cli.reports.isolation import print_isolation
-from pcache_cli.reports.numbers import count, percent
+from pcache_cli.reports.numbers import count, counted, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from analyzers.findings import Finding
+    from analyzers.trace import TraceInfo
 
 _ADVICE = 3
 _ROWS = 15
@@ -41,9 +42,14 @@ def advice(study: Study) -> list[str]:
     return lines
 
 
-def print_study(console: "Console", study: Study) -> None:
+def print_study(console: "Console", study: Study, info: "TraceInfo") -> None:
     """Breakers, layouts, and who shares with whom."""
-    _print_breakers(console, study.breakers, study.outcome)
+    if study.breakers:
+        _print_breakers(console, study.breakers, study.outcome)
+    elif info.holds_text:
+        console.print("\nNothing breaks the prefix: no part of the prompts varies where it costs.")
+    else:
+        console.print(f"\nWhat breaks the prefix is unknown: {plain(info.tokenizer_note)}.")
     _print_layouts(console, study.layouts)
     print_isolation(console, study.namespaces, study.crossings)
 
@@ -65,9 +71,6 @@ def _print_breakers(console: "Console", breakers: Sequence[Breaker], outcome: Co
     """The table of breakers with what each fix brings, alone and behind the larger ones."""
     from rich.table import Table
 
-    if not breakers:
-        console.print("\nNothing breaks the prefix: no part of the prompts varies where it costs.")
-        return
     table = Table(title="What breaks the prefix", title_justify="left", box=None, pad_edge=False)
     for name, justify in (
         ("rule", "left"),
@@ -111,7 +114,7 @@ def _print_layouts(console: "Console", layouts: Sequence[RouteLayout]) -> None:
         return
     console.print("\nProposed layout: what changes least first", style="bold")
     for layout in changed[:_LAYOUTS]:
-        console.print(f"  {plain(layout.route)} ({count(layout.requests)} requests)")
+        console.print(f"  {plain(layout.route)} ({counted(layout.requests, 'request')})")
         for part in layout.parts:
             console.print(f"    {_layout_part(part)}")
     if len(changed) > _LAYOUTS:
@@ -182,9 +185,7 @@ def _caveats(breakers: Sequence[Breaker], outcome: Counterfactual) -> list[str]:
 
 def _layout_part(part: LayoutPart) -> str:
     moved = "  <- moves" if part.slot is not None and part.now != part.proposed else ""
-    return (
-        f"{part.proposed + 1}. {plain(part.name):16} {part.scope:8} about {count(part.tokens)} tokens{moved}"
-    )
+    return f"{part.proposed + 1}. {plain(part.name):16} {part.scope:8} about {counted(part.tokens, 'token')}{moved}"
 
 
 def _behind_the_others(recovered: Recovered | None) -> str:

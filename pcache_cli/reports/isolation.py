@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from analyzers.isolation import Crossing, NamespaceChoice
 from pcache_cli.console import plain
-from pcache_cli.reports.numbers import count
+from pcache_cli.reports.numbers import count, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +41,7 @@ def print_isolation(
             console.print(
                 f"A prefix crosses the boundary of a {crossing.boundary}: {count(crossing.depth)} tokens, "
                 f"{_ending(crossing)}, first in {plain(crossing.first_request)}, shared by "
-                f"{count(crossing.shared_by)} of {count(crossing.parties)}; {count(crossing.requests)} requests "
+                f"{count(crossing.shared_by)} of {count(crossing.parties)}; {counted(crossing.requests, 'request')} "
                 f"would read {count(crossing.tokens)} tokens that only another {crossing.boundary} had sent."
             )
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyzers.trace import NO_TIME
+from analyzers.trace import MISSING, NO_TIME
 
 if TYPE_CHECKING:
     from analyzers.reuse import RequestReuse
@@ -34,11 +34,17 @@ def plot_reuse(path: Path, trace: "Trace", reuse: "RequestReuse") -> None:
     slices = np.clip(np.digitize(place, edges) - 1, 0, _SLICES - 1)
     total = np.bincount(slices, reuse.prompt, _SLICES)
     bottom = np.zeros(_SLICES)
-    for label, tokens in (
-        ("same conversation", reuse.same_conversation),
-        ("across conversations", reuse.across_conversations),
-        ("seen before, not reachable", np.maximum(reuse.seen_elsewhere, 0)),
-    ):
+    split = (
+        [("reusable", reuse.reusable)]
+        if (reuse.same_conversation == MISSING).any()
+        else [
+            ("same conversation", reuse.same_conversation),
+            ("across conversations", reuse.across_conversations),
+        ]
+    )
+    if (reuse.seen_elsewhere != MISSING).all():
+        split.append(("seen before, not reachable", reuse.seen_elsewhere))
+    for label, tokens in split:
         share = np.divide(np.bincount(slices, tokens, _SLICES), total, out=np.zeros(_SLICES), where=total > 0)
         over_time.bar(edges[:-1], share, np.diff(edges), bottom, align="edge", label=label)
         bottom += share

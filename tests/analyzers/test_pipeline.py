@@ -11,6 +11,7 @@ from analyzers.errors import CannotEvaluateError, UsageError
 from analyzers.pipeline import TraceOptions, trace_log
 from analyzers.request import Dialect, Identity, Log, Part, PartKind, Request
 from analyzers.reuse import reuse_by_request
+from analyzers.tokenization import choose_tokenizer_of_log
 from analyzers.usage import Usage
 
 SECOND = 1_000_000_000
@@ -220,3 +221,16 @@ def test_a_period_keeps_what_lies_in_it_and_counts_the_rest() -> None:
 def test_an_empty_log_cannot_be_evaluated() -> None:
     with pytest.raises(CannotEvaluateError, match="no model calls"):
         trace_log(Log())
+
+
+def test_a_log_of_several_models_is_counted_with_the_tokenizer_that_fits_most_and_says_so() -> None:
+    models = [("gpt-3.5-turbo", "openai"), *[("gpt-4o", "openai")] * 3, *[("command-r", "cohere")] * 2]
+    choice = choose_tokenizer_of_log(models)
+    assert choice.name == "o200k"
+    assert choice.note == "the tokenizer of gpt-4o; a stand-in for 3 of 6 requests"
+
+
+def test_a_log_of_one_model_needs_no_stand_in() -> None:
+    assert choose_tokenizer_of_log([("gpt-4", None)] * 2).note == "the tokenizer of gpt-4"
+    assert choose_tokenizer_of_log([("gpt-4o", None), ("gpt-4.1", None)]).note == "the tokenizer of gpt-4o"
+    assert choose_tokenizer_of_log([(None, None)]).is_own is None

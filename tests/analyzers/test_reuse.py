@@ -103,3 +103,17 @@ def test_block_sizes_of_a_hash_trace_are_multiples_of_its_own() -> None:
     report = analyze_reuse(trace)
     assert report.reusable_tokens == 1000
     assert [(b.block_size, b.reusable_tokens) for b in report.blocks] == [(512, 512)]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "sessions", "split"),
+    [([4, 8], None, (4, 0)), ([3, 7], None, (None, None)), ([3, 7], ["a", "a"], (4, 0))],
+    ids=["whole blocks", "prompts end inside a block", "the log names sessions"],
+)
+def test_block_hashes_tell_conversations_only_where_prompts_are_whole_blocks(
+    lengths: list[int], sessions: list[str] | None, split: tuple[int | None, int | None]
+) -> None:
+    trace = trace_from_tokens([[1], [1, 2]], sessions=sessions, prompt_lengths=lengths, unit=4)
+    report = analyze_reuse(trace)
+    assert (report.classes.same_conversation, report.classes.across_conversations) == split
+    assert report.reusable_tokens > 0

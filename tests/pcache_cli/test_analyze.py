@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pyarrow.csv
@@ -13,6 +14,7 @@ from tests.command_line import pcache
 ROOT = Path(__file__).resolve().parents[2]
 CLOCK = ROOT / "sample_logs" / "support_bot_clock.jsonl"
 HEALTHY = ROOT / "sample_logs" / "healthy_agent.jsonl"
+HASHES = ROOT / "sample_logs" / "hash_trace.jsonl"
 
 
 def report(*words: str | Path, stdin: bytes | None = None) -> dict:  # type: ignore[type-arg]
@@ -191,3 +193,43 @@ def test_names_in_a_log_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     assert run.returncode == 0
     assert b"\x1b[2J" not in run.stdout
     assert b"\x1b[31m" not in run.stdout
+
+
+def test_breakers_of_a_log_without_text_are_unknown_not_absent() -> None:
+    for words in (("analyze", HASHES), ("analyze", HASHES, "--namespace", "none")):
+        text = pcache(*words, "--quiet").stdout.decode()
+        assert "What breaks the prefix is unknown" in text
+        assert "Nothing breaks the prefix" not in text
+    story = pcache("explain", HASHES, "-r", "hash_trace.jsonl:5", "--quiet").stdout.decode()
+    assert "ids as the log gives them" in story
+
+
+def test_an_exported_hash_trace_does_not_guess_conversations(tmp_path: Path) -> None:
+    pcache("trace", HEALTHY, "-o", tmp_path / "hashes.jsonl", "--quiet")
+    classes = report(tmp_path / "hashes.jsonl")["classes"]
+    assert set(classes.values()) == {None}
+    text = pcache("analyze", tmp_path / "hashes.jsonl", "--quiet").stdout.decode()
+    assert "reusable, in the same conversation or across (the log cannot tell)" in text
+    out, plot = tmp_path / "rows.csv", tmp_path / "plot.png"
+    pcache("analyze", tmp_path / "hashes.jsonl", "-o", out, "--plot", plot, "--quiet")
+    assert pyarrow.csv.read_csv(out)["same_conversation_tokens"].null_count == 38
+
+
+def test_more_reads_than_the_log_makes_possible_are_explained(tmp_path: Path) -> None:
+    text = pcache("analyze", HEALTHY, "--since", "2026-10-05T09:10:00Z", "--quiet").stdout.decode()
+    shown = " ".join(text.split())
+    assert "this log alone makes 49.1 % possible on these rows, so the cache was filled before" in shown
+    assert "of it was had" not in shown
+
+
+def test_one_is_not_written_as_many(tmp_path: Path) -> None:
+    single = tmp_path / "one.jsonl"
+    single.write_bytes(HEALTHY.read_bytes().splitlines()[0])
+    run = pcache("analyze", single)
+    text = run.stdout.decode() + pcache("trace", single, "-o", tmp_path / "one.parquet").stderr.decode()
+    assert "1 record (openai-chat): 1 request" in text
+    assert not re.search(r"(?<![\d,.])1 (records|requests|rows|nodes|tokens|blocks)\b", text)
+
+
+def test_a_group_that_no_request_has_is_named() -> None:
+    assert b"no request of this log has a user" in pcache("analyze", HEALTHY, "--group-by", "user").stderr

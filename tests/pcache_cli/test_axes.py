@@ -51,7 +51,7 @@ def test_no_bound_and_no_expiry():
     ("text", "message"),
     [
         ("1GiB,4blocks", "mixes blocks and bytes"),
-        ("4GiB..1GiB", "from a smaller to a larger"),
+        ("4GiB..1GiB", "runs downwards"),
         ("1GiB..4GiB:x", "no number of points"),
         ("1GiB..4GiB:1", "no range"),
         ("0GiB", "holds nothing"),
@@ -66,3 +66,17 @@ def test_capacities_that_make_no_sense(text: str, message: str):
 def test_lifetimes_that_do_not_parse():
     with pytest.raises(UsageError, match="'soon' is not a duration"):
         parse_lifetimes("5m,soon")
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "reason"),
+    [
+        (parse_block_sizes, "99999999999999999999", "the largest is"),
+        (parse_capacities, "1GiB..1MiB", "'1GiB..1MiB' runs downwards"),
+        (parse_lifetimes, "5m..30s", "'5m..30s' runs downwards"),
+        (parse_lifetimes, "1s..5m:99999999999", "at most 1,000"),
+    ],
+)
+def test_what_no_machine_could_hold_or_tell_apart_is_refused(parse, text: str, reason: str):
+    with pytest.raises(UsageError, match=reason):
+        parse(text)

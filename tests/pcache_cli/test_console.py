@@ -1,6 +1,10 @@
 """Text from logs is data: nothing in it acts on a terminal."""
 
 import io
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -41,3 +45,16 @@ def test_names_in_notes_and_errors_are_shown_not_obeyed(capsys: pytest.CaptureFi
     shown = capsys.readouterr().err
     assert "\x1b" not in shown
     assert "\\x1b[2Jfile\nnext line" in shown
+
+
+def test_a_reader_that_goes_away_is_no_failed_gate() -> None:
+    """As in `pcache analyze log | head -1`: exit code 1 would read as a gate that failed."""
+    root = Path(__file__).resolve().parents[2]
+    reads, writes = os.pipe()
+    os.close(reads)
+    words = ["-m", "pcache_cli", "analyze", "sample_logs/hash_trace.jsonl", "--quiet"]
+    run = subprocess.run(
+        [sys.executable, *words], cwd=root, stdout=writes, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writes)
+    assert (run.returncode, run.stderr) == (0, b"")

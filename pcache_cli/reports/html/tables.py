@@ -181,6 +181,7 @@ def class_bar(report: "LogReport") -> ClassBar | None:
         return None
     found, at = [], 0.0
     for label, colour, tokens in (
+        ("reusable", "k-hit", reuse.reusable_tokens if reuse.classes.same_conversation is None else None),
         ("reusable, same conversation", "k-hit", reuse.classes.same_conversation),
         ("reusable, other conversations", "k-across", reuse.classes.across_conversations),
         ("seen before, not reachable", "k-diverged", reuse.classes.seen_elsewhere),
