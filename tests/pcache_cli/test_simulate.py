@@ -289,3 +289,16 @@ def test_usage_without_prompts_cannot_be_simulated(tmp_path: Path):
     row = {"id": "r1", "model": "gpt-5", "usage": {"prompt_tokens": 9, "completion_tokens": 1}}
     log = _write(tmp_path / "usage.jsonl", [row])
     assert "holds no prompts" in _run(log, "-q", code=3)
+
+
+def test_a_provider_without_rules_has_unknown_figures_without_a_mark(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    body = {"messages": [{"role": "user", "content": "hello"}], "timestamp": "2026-10-05T10:00:00Z"}
+    rows = [
+        {"id": "known", "model": "gpt-4.1", **body},
+        {"id": "lost", "model": "nobody-1", "provider": "nobody", **body},
+    ]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = CliRunner().invoke(app, ["simulate", str(log), "--provider", "auto", "-q"])
+    line = next(line for line in result.stdout.splitlines() if line.startswith("lost"))
+    assert line.split()[1:6] == ["unknown"] * 5
