@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgG]?)\s*(blocks|tokens)")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _LARGEST_BLOCK = 2**30
+_LARGEST_CAPACITY = 2**50
 _MOST_POINTS = 1000
 _WITHOUT_END = ("none", "unbounded")
 
@@ -35,7 +36,10 @@ def parse_capacity(text: str) -> tuple[int, "CapacityUnit"]:
     counted = _COUNTED.fullmatch(text.strip())
     if counted:
         unit: CapacityUnit = "blocks" if counted[3] == "blocks" else "tokens"
-        return round(float(counted[1]) * _FACTORS[counted[2].lower()]), unit
+        value = round(float(counted[1]) * _FACTORS[counted[2].lower()])
+        if value > _LARGEST_CAPACITY:
+            raise UsageError(f"'{text}' is more than any machine holds; write none for room without end")
+        return value, unit
     if re.fullmatch(r"\s*\d+(\.\d+)?\s*", text):
         raise UsageError(
             f"'{text}' could be blocks, tokens or bytes; write {text}blocks, {text}tokens or {text}B"

@@ -17,6 +17,8 @@ _SIZE_FACTORS = {
     "tib": 2**40,
 }
 _DURATION_FACTORS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LARGEST = 2**60
+_LONGEST_S = 100 * 365.25 * 86400
 _NUMBER_AND_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*")
 
 
@@ -26,7 +28,10 @@ def parse_size(text: str) -> int:
     factor = _SIZE_FACTORS.get(match[2].lower()) if match else None
     if match is None or factor is None:
         raise UsageError(f"'{text}' is not a size; write for example 512MiB or 2GB")
-    return round(float(match[1]) * factor)
+    size = round(float(match[1]) * factor)
+    if size > _LARGEST:
+        raise UsageError(f"'{text}' is more than any machine holds")
+    return size
 
 
 def parse_duration(text: str) -> float:
@@ -35,7 +40,10 @@ def parse_duration(text: str) -> float:
     factor = _DURATION_FACTORS.get(match[2].lower()) if match else None
     if match is None or factor is None:
         raise UsageError(f"'{text}' is not a duration; write for example 30s, 5m or 1h")
-    return float(match[1]) * factor
+    seconds = float(match[1]) * factor
+    if seconds > _LONGEST_S:
+        raise UsageError(f"'{text}' is longer than a hundred years; write none for no end")
+    return seconds
 
 
 def split_list(text: str) -> list[str]:

@@ -63,7 +63,9 @@ class Failures:
     seed: int = 0
 
     def check(self) -> None:
-        """Raises UsageError for a share outside 0..1 or a negative deadline."""
+        """Raises UsageError for a share outside 0..1, a negative deadline, or a seed beyond 63 bits."""
+        if not 0 <= self.seed < 2**63:
+            raise UsageError(f"a seed of {self.seed} is not possible; give a whole number from 0 to 2^63 - 1")
         for name, share in (("write", self.write), ("restore", self.restore)):
             if not 0 <= share <= 1:
                 raise UsageError(f"a {name} failure share of {share:g} is not possible; give 0 to 1")

@@ -16,6 +16,7 @@ import numpy as np
 from analyzers.errors import UsageError
 from analyzers.trace import Int32, Int64, Trace
 
+_MOST = 10_000
 Routing = Literal[
     "random",
     "round-robin",
@@ -68,6 +69,8 @@ class Replicas:
         """Raises UsageError for settings that make no sense."""
         if self.count < 1:
             raise UsageError(f"{self.count} replicas cannot serve anything; give at least 1")
+        if self.count > _MOST:
+            raise UsageError(f"{self.count:,} replicas are too many; give at most {_MOST:,}")
         if self.routing not in ROUTINGS:
             raise UsageError(f"'{self.routing}' is not a routing; there are {', '.join(ROUTINGS)}")
         if self.balance < 1 or self.half_life_s <= 0 or self.prefix_tokens < 1:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcache_cli.console import plain
-from pcache_cli.reports.numbers import count, duration, percent, short_count
+from pcache_cli.reports.numbers import count, counted, duration, percent, short_count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,7 +74,8 @@ def _sweep_verdict(sweep: "Sweep", kv: KvSize) -> str:
     ceiling = percent(_ratio(best.ceiling_tokens, sweep))
     if not best.ceiling_tokens:
         return (
-            f"No cache can hit anything: of {count(sweep.requests)} requests none begins like an earlier one."
+            f"No cache can hit anything in blocks of {best.block_size:,}: of {counted(sweep.requests, 'request')} none "
+            "shares a whole block with an earlier one."
         )
     knee = kv.size(best.knee_blocks * best.block_size)
     room = f"{knee} tokens of room reach 99 % of that"

@@ -7,6 +7,9 @@ from analyzers.errors import UsageError
 from analyzers.trace import Int64, RequestTable
 from simulators.blocks import CachedSequences
 
+_LARGEST_VALUE = 2**31 - 1
+"""Of any option: blocks, tokens and slots are 32-bit numbers in the engines too."""
+
 EXACT = "bit for bit, requests one at a time"
 BY_RULES = "by the rules, not verified against the engine"
 
@@ -52,7 +55,7 @@ def settle_options(
     """The options given plus the defaults of the rest.
 
     `others` says which engines take an option, for the message. Raises UsageError for an option of another
-    engine, one that is missing, or a value below what makes sense.
+    engine, one that is missing, or a value outside what makes sense.
     """
     for name in given:
         if name not in engine.options:
@@ -64,6 +67,8 @@ def settle_options(
         value = given.get(name, default)
         if value is None:
             raise UsageError(f"engine {engine.name} needs --{name}")
+        if value > _LARGEST_VALUE:
+            raise UsageError(f"--{name} {value:g} is not possible; the largest is {_LARGEST_VALUE:,}")
         settled[name] = value
     return settled
 

@@ -80,3 +80,18 @@ def test_lifetimes_that_do_not_parse():
 def test_what_no_machine_could_hold_or_tell_apart_is_refused(parse, text: str, reason: str):
     with pytest.raises(UsageError, match=reason):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (parse_capacities, "99999999999999999999999Gtokens"),
+        (parse_capacities, "1tokens..99999999999999999999Gblocks"),
+        (parse_capacities, "99999999999999999999999TiB"),
+        (parse_lifetimes, "99999999999d"),
+        (parse_lifetimes, "1s..99999999999d"),
+    ],
+)
+def test_sizes_and_lifetimes_beyond_any_machine_or_century_are_refused(parse, text: str):
+    with pytest.raises(UsageError, match=r"than any machine holds|longer than a hundred years"):
+        parse(text)
