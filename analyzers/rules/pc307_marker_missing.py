@@ -10,7 +10,8 @@ Bad: 9,000 tokens of tools and system text and no `cache_control`.
 
 Good: `cache_control` on the last system block (which covers the tools before it).
 
-Must not flag: prompts below the model's minimum; providers that cache by themselves; a string as `system`, where
+Must not flag: prompts below the model's minimum; providers that cache by themselves; calls in source code whose
+earlier messages or further arguments the source does not show, as a marker may be there; a string as `system`, where
 the fix says to make it a list of blocks first.
 """
 
@@ -32,7 +33,7 @@ from analyzers.rules.log_checks import (
 )
 from analyzers.rules.marked import markers
 from analyzers.rules.registry import Rule
-from analyzers.templates.parts import Prompt, Text
+from analyzers.templates.parts import Cause, Prompt, Text
 
 if TYPE_CHECKING:
     from analyzers.log_evidence import LogEvidence
@@ -47,7 +48,8 @@ _CHARACTERS_PER_TOKEN = 3
 
 def _template(prompt: Prompt, context: CheckContext) -> Iterator[Finding]:
     """A call in source code is a request; other templates leave the markers to the code that sends them."""
-    if prompt.kind == "python" and all(parameter.name != "**" for parameter in prompt.parameters):
+    is_whole = prompt.kind == "python" and all(parameter.name != "**" for parameter in prompt.parameters)
+    if is_whole and not any(found.verdict.cause is Cause.CONVERSATION for found in context.exposures):
         yield from _request(prompt, context)
 
 

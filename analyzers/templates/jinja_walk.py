@@ -77,7 +77,11 @@ def load(walk: Walk, name: str | None, node: nodes.Node) -> JinjaSource | None:
             )
         return None
     if str(path.resolve()) in {_real(step) for step in walk.trail}:
-        note_problem(walk, node, f"'{name}' includes itself, by way of {len(walk.trail)} file(s)")
+        note_problem(
+            walk,
+            node,
+            f"'{name}' includes itself, through {len(walk.trail)} included {'file' if len(walk.trail) == 1 else 'files'}",
+        )
         return None
     if len(walk.trail) > DEEPEST:
         note_problem(walk, node, "includes are nested too deeply to be followed")
