@@ -58,6 +58,11 @@ def call(run: Run, node: ast.Call) -> Abstract:
     """What a call gives. A model call adds its prompt to the run."""
     given = _arguments(run, node)
     if isinstance(node.func, ast.Attribute):
+        if node.func.attr in ("create", "parse", "stream"):
+            # A client of the project's own that has the form of a known one is taken for it.
+            reply = sinks.known_client_call(run, given, node)
+            if reply is not None:
+                return reply
         return _method(run, evaluation.evaluate(run, node.func.value), node.func.attr, given, node)
     return apply(run, evaluation.evaluate(run, node.func), given, node)
 

@@ -1,6 +1,7 @@
 """The Python files of a project: read and parsed once, found by their imports, and never imported."""
 
 import ast
+import os
 import re
 import sys
 import warnings
@@ -19,15 +20,34 @@ _LARGEST_SYNTAX_CHECK = 512 * 1024
 _MOST_FOLDERS_UP = 6
 _DEEPEST_IMPORT = 2
 
-CALLS_A_MODEL = re.compile(
-    r"\.messages\s*\.\s*(?:create|stream|parse|with_raw_response)|completions\s*\.\s*(?:create|parse|stream|with_raw)"
-    r"|\b(?:a?completion|converse(?:_stream)?|invoke_model\w*|generate_content\w*|apply_chat_template|GenerativeModel)\s*\("
-    r"|\bresponses\s*\.\s*(?:create|parse|stream)\b|\bchat\s*\.\s*complete|PromptTemplate\b|\bSystemMessage\(|from_messages\("
-    r"|\bmessages\s*=|['\"]messages['\"]|\bfrom vllm\b|/v1/messages|:generateContent|\bollama\s*\.|\.messages\.create\b"
+_MODEL_CALLS = tuple(
+    (literal, re.compile(rf"{re.escape(literal)}(?:{rest})"))
+    for literal, rest in (
+        (".messages", r"\s*\.\s*(?:create|stream|parse|with_raw_response)\b"),
+        ("completion", r"s\s*\.\s*(?:create|parse|stream|with_raw)|\s*\("),
+        ("chat.complete", r"(?:_async)?\s*\("),
+        ("converse", r"(?:_stream)?\s*\("),
+        ("invoke_model", r"\w*\s*\("),
+        ("generate_content", r"\w*\s*\("),
+        ("apply_chat_template", r"\s*\("),
+        ("GenerativeModel", r"\s*\("),
+        ("responses", r"\s*\.\s*(?:create|parse|stream)\b"),
+        ("PromptTemplate", r"\b"),
+        ("SystemMessage", r"\("),
+        ("from_messages", r"\("),
+        ("messages", r"\s*=[^=]|['\"]"),
+        ("from vllm", r"\b"),
+        ("import vllm", r"\b"),
+        (":generateContent", ""),
+        ("ollama", r"\s*\."),
+    )
 )
+"""What stands in every text that calls a model or makes a prompt template: a literal, and what follows it."""
 _IMPORTS = re.compile(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([\w,\s]+|[\w, \t]+)|import[ \t]+([\w., \t]+))", re.M
 )
+_TOP_LEVEL = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.M)
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _PROJECT_ENDS = ("pyproject.toml", ".git", "setup.py", "setup.cfg")
 
 
@@ -78,7 +98,7 @@ class PythonProject:
     _resolved: dict[tuple[str, str], str | None] = field(default_factory=dict)
     _roots: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     _tops: dict[tuple[str, str], tuple[Path, ...]] = field(default_factory=dict)
-    _calls: dict[str, bool] = field(default_factory=dict)
+    _calling: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def parse(self, path: str, text: str) -> PythonFile | Problem:
         """The file's tree, or why there is none."""
@@ -112,7 +132,7 @@ class PythonProject:
 
     def find(self, path: str, module: str) -> str | None:
         """The file of a module, imported (with leading dots, where relative) by the file at `path`."""
-        key = (str(Path(path).parent), module)
+        key = (os.path.dirname(path), module)
         if key not in self._resolved:
             self._resolved[key] = self._find(Path(path).parent, module)
         return self._resolved[key]
@@ -163,52 +183,69 @@ class PythonProject:
             self._roots[key] = (*roots, roots[-1] / "src")
         return self._roots[key]
 
-    def may_call_a_model(self, path: str, text: str, depth: int = 0) -> bool:
-        """True when the text, or a file of the project that it imports, names a model call or a template."""
-        if CALLS_A_MODEL.search(text):
-            return True
-        return depth < _DEEPEST_IMPORT and any(
-            self._module_calls(path, module, depth)
-            for match in _IMPORTS.finditer(text)
-            for module, _ in _modules(match)
-        )
+    def may_call_a_model(self, path: str, text: str) -> bool:
+        """True when the text, or something that it imports from the project, names a model call or a template."""
+        return names_a_call(text) or bool(self.names_that_call(path, text))
 
-    def names_that_call(self, path: str, text: str) -> set[str]:
-        """The names that the text imports from files of the project that may call a model."""
-        return {
-            name
-            for match in _IMPORTS.finditer(text)
-            for module, names in _modules(match)
-            if self._module_calls(path, module, 0)
-            for name in names
-        }
+    def names_that_call(self, path: str, text: str, depth: int = 0) -> set[str]:
+        """The names under which the text imports what may call a model from other files of the project."""
+        names = set()
+        for match in _IMPORTS.finditer(text):
+            for module, members in _modules(match):
+                callers = self._callers(self.find(path, module), path, depth)
+                names |= {known for own, known in members if own in callers or (own == "" and callers)}
+        return names
 
-    def _module_calls(self, path: str, module: str, depth: int) -> bool:
-        found = self.find(path, module)
-        if found is None or found == path:
-            return False
-        if found not in self._calls:
-            self._calls[found] = False
-            text = self._text(found)
-            self._calls[found] = text is not None and self.may_call_a_model(found, text, depth + 1)
-        return self._calls[found]
+    def _callers(self, path: str | None, importer: str, depth: int) -> frozenset[str]:
+        """The top-level names of a file through which a model may be called, as far as the names in it tell."""
+        if path is None or path == importer or depth > _DEEPEST_IMPORT:
+            return frozenset()
+        if path not in self._calling:
+            self._calling[path] = frozenset()
+            text = self._text(path) or ""
+            names = self.names_that_call(path, text, depth + 1)
+            if names or names_a_call(text):
+                self._calling[path] = frozenset(names | reaching(_top_level(text), names))
+        return self._calling[path]
 
 
-def _modules(match: re.Match[str]) -> list[tuple[str, list[str]]]:
-    """The modules that an import may name, and the names by which the file then knows what is in them."""
+def names_a_call(text: str) -> bool:
+    """True when the text names a model call or a template."""
+    return any(literal in text and pattern.search(text) for literal, pattern in _MODEL_CALLS)
+
+
+def reaching(pieces: list[tuple[str, str]], names: set[str]) -> set[str]:
+    """The names of the pieces (each a name and its source) that call a model, or name one that does."""
+    left = [(name, set(_WORD.findall(text)), names_a_call(text)) for name, text in pieces]
+    found = set(names)
+    grown = True
+    while grown:
+        grown = False
+        for name, words, calls in left:
+            if name not in found and (calls or words & found):
+                found.add(name)
+                grown = True
+    return found - names
+
+
+def _top_level(text: str) -> list[tuple[str, str]]:
+    """The functions, classes and variables at the top of a file, each with its source."""
+    starts = list(_TOP_LEVEL.finditer(text))
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    return [(m[1] or m[2], text[m.start() : end]) for m, end in zip(starts, ends, strict=False)]
+
+
+def _modules(match: re.Match[str]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The modules that an import may name, with what is imported from each (nothing for the whole module) and the
+    name by which the file then knows it."""
     if match[3]:
-        found = []
-        for each in match[3].split(","):
-            words = each.split()
-            if words:
-                found.append((words[0], [words[-1] if len(words) == 3 else words[0].partition(".")[0]]))
-        return found
+        whole = [each.split() for each in match[3].split(",") if each.strip()]
+        return [(w[0], [("", w[-1] if len(w) == 3 else w[0].partition(".")[0])]) for w in whole]
     pairs = [each.split() for each in match[2].strip(" \t\n(").split(",") if each.strip()]
     joint = "" if match[1].endswith(".") else "."
-    known = [(words[0], words[-1]) for words in pairs]
     return [
-        (match[1], [name for _, name in known]),
-        *((f"{match[1]}{joint}{own}", [name]) for own, name in known),
+        (match[1], [(words[0], words[-1]) for words in pairs]),
+        *((f"{match[1]}{joint}{words[0]}", [("", words[-1])]) for words in pairs),
     ]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import analyzers.templates.python_patterns as patterns
 from analyzers.templates.parts import Parameter, Part, Prompt, Scope, Span, Text, Value
+from analyzers.templates.python_names import dotted_name
 from analyzers.templates.python_request import RequestParts, is_message_list
 from analyzers.templates.python_state import Emitted, Run
 from analyzers.templates.python_values import (
@@ -100,6 +101,17 @@ def model_call(
         request.automatic(pieces["cache_control"])
     _emit(run, request, pieces, api, run.span(node), given.open)
     return Value(run.shown(node)[:80], run.span(node), ("reply",))
+
+
+def known_client_call(run: Run, given: "Arguments", node: ast.Call) -> Abstract | None:
+    """The reply of `….chat.completions.create` and the like, whoever wrote the client; None for other calls."""
+    called = dotted_name(node.func)
+    plain = called is not None and any(
+        pattern.search(called) for pattern, api, _ in _CALLS if api in (OPENAI, RESPONSES, ANTHROPIC)
+    )
+    if called is None or not plain:
+        return None
+    return model_call(run, called, given, node)
 
 
 def _batch(run: Run, pieces: dict[str, Abstract], node: ast.Call, is_open: bool) -> bool:

@@ -17,10 +17,10 @@ import analyzers.templates.python_functions as functions
 import analyzers.templates.python_statements as statements
 from analyzers.templates.parts import Cause, Comment, Problem, Prompt, Scope, Source, Value
 from analyzers.templates.python_project import (
-    CALLS_A_MODEL,
     LARGEST_SOURCE,
     PythonFile,
     PythonProject,
+    names_a_call,
     syntax_problem,
 )
 from analyzers.templates.python_state import (
@@ -74,13 +74,16 @@ def _follow(project: PythonProject, file: PythonFile) -> list[Emitted]:
     """Every prompt that some way through the file sends."""
     if project.heap is None:
         project.heap = Store()
+    entries = _of_interest(project, file)
+    if not entries and not names_a_call(file.text):
+        return []
     run = Run(project, Frame(file, Store(), lasting=Scope.SESSION), project.heap)
     file.values = run.frame.names
     start_work()
     _bounded(run, lambda: statements.execute(run, file.tree.body))
     _unknown_globals(run, file)
     spent = run.steps
-    for function, kind in _of_interest(project, file):
+    for function, kind in entries:
         if spent > STEPS_PER_FILE:
             break
         run.steps, run.limit = 0, STEPS_PER_ENTRY
@@ -143,23 +146,28 @@ def _of_interest(
         text = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
         words = set(_WORD.findall(text))
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            names |= words if _LIBRARIES.search(text) else set()
+            if _LIBRARIES.search(text):
+                names |= {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
         elif isinstance(statement, ast.Assign | ast.AnnAssign):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             top.append(({t.id for t in targets if isinstance(t, ast.Name)}, text, words))
     chosen: set[ast.AST] = set()
+    methods: dict[ast.ClassDef | None, set[str]] = {}
     grown = True
     while grown:
         grown = False
         for own, text, words in top:
-            if not own <= names and (words & names or CALLS_A_MODEL.search(text)):
+            if not own <= names and (words & names or names_a_call(text)):
                 names |= own
                 grown = True
         for node, kind, text, words in left:
-            if node not in chosen and (words & names or CALLS_A_MODEL.search(text)):
+            known = names | methods.get(kind, set())
+            if node not in chosen and (words & known or names_a_call(text)):
                 chosen.add(node)
                 grown = True
-                names |= {node.name, kind.name} if kind is not None else {node.name}
+                # A method is called by its name inside the class; from elsewhere the class is named too.
+                methods.setdefault(kind, set()).add(node.name)
+                names.add(kind.name if kind is not None else node.name)
     return [(node, kind) for node, kind, _, _ in left if node in chosen]
 
 

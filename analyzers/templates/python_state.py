@@ -9,13 +9,13 @@ from analyzers.templates.parts import Cause, Guard, Prompt, Scope, Span, Value
 from analyzers.templates.python_project import PythonFile, PythonProject
 from analyzers.templates.python_values import Abstract, Function, Ref, merged, work_done
 
-STEPS_PER_ENTRY = 10_000
-STEPS_PER_FILE = 100_000
+STEPS_PER_ENTRY = 6_000
+STEPS_PER_FILE = 30_000
 LONGEST_SHOWN = 200
 """Characters of an expression that are kept to show it."""
 DEEPEST = 90
 """Nested expressions, statements and calls that are followed."""
-MOST_CALLS = 6
+MOST_CALLS = 5
 """Calls from function to function that are followed."""
 
 
