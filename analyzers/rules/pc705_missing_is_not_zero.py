@@ -30,7 +30,8 @@ def _check(audit: UsageAudit) -> Iterator[Finding]:
     yield found(
         RULE,
         [r for r, _ in silent],
-        f"{len(silent)} {'row does' if len(silent) == 1 else 'rows do'} not state cached tokens; counted as misses they would make the hit rate "
+        f"{len(silent)} {'row does' if len(silent) == 1 else 'rows do'} not state cached tokens; counted as misses they "
+        "would make the hit rate "
         f"{100 * read / everything:.1f} % where the rows that say show {100 * read / known:.1f} %",
         "Leave rows without the field out of hit rates and count them beside.",
     )

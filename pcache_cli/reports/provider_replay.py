@@ -26,7 +26,7 @@ def verdict(summary: ReplaySummary, baseline: ReplaySummary | None = None) -> st
     if baseline is not None:
         return (
             f"With the change {percent(summary.read_share)} of the prompt tokens are read from cache "
-            f"instead of {percent(baseline.read_share)}."
+            f"instead of {percent(baseline.read_share)}.{_cost_of_change(summary.bills, baseline.bills)}"
         )
     rules = ", ".join(dict.fromkeys(used.provider for used in summary.rules))
     sentence = (
@@ -35,6 +35,17 @@ def verdict(summary: ReplaySummary, baseline: ReplaySummary | None = None) -> st
     if summary.logged_read_share is not None:
         sentence += f"; the log shows {percent(summary.logged_read_share)}"
     return f"{sentence}. {agreement_sentence(summary.agreement)}"
+
+
+def _cost_of_change(bills: Mapping[str, Bill], others: Mapping[str, Bill]) -> str:
+    """What the requests cost then and now; more reads can cost more, as writes do."""
+    told = []
+    for currency, other in others.items():
+        bill = bills.get(currency)
+        told.append(
+            f"{money(bill.paid if bill else None, currency)} instead of {money(other.paid, currency)}"
+        )
+    return f" The cost is {', '.join(told)}." if told else ""
 
 
 def agreement_sentence(agreement: Agreement) -> str:

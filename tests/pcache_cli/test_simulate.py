@@ -302,3 +302,14 @@ def test_a_provider_without_rules_has_unknown_figures_without_a_mark(tmp_path: P
     result = CliRunner().invoke(app, ["simulate", str(log), "--provider", "auto", "-q"])
     line = next(line for line in result.stdout.splitlines() if line.startswith("lost"))
     assert line.split()[1:6] == ["unknown"] * 5
+
+
+def test_a_what_if_says_what_it_costs_or_that_this_is_unknown() -> None:
+    sample = Path(__file__).resolve().parents[2] / "sample_logs" / "coding_agent_markers.jsonl"
+
+    def first_line(change: str) -> str:
+        words = ["simulate", str(sample), "--provider", "auto", "--what-if", change, "-q"]
+        return " ".join(CliRunner().invoke(app, words).stdout.split("Note:")[0].split())
+
+    assert "The cost is $0.05073 instead of $0.04683." in first_line("ttl=1h")
+    assert "The cost is unknown instead of $0.04683." in first_line("model=nobody-sells-this")
