@@ -64,6 +64,9 @@ class PythonFile:
 
     def span(self, node: ast.AST) -> Span:
         """The span of a node; columns of the tree are bytes, those of a span characters."""
+        known: Span | None = getattr(node, "span", None)
+        if known is not None:
+            return known
         line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]
         end_line, end_column = node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
         if not self.ascii:
@@ -71,7 +74,9 @@ class PythonFile:
             end_column = self._characters(end_line, end_column)
         start = self.lines.offset(line, column + 1)
         end = self.lines.offset(end_line, end_column + 1)
-        return Span(self.path, start, end, line, column + 1, end_line, end_column + 1)
+        made = Span(self.path, start, end, line, column + 1, end_line, end_column + 1)
+        node.span = made  # type: ignore[attr-defined]
+        return made
 
     def _characters(self, line: int, byte_column: int) -> int:
         start = self.lines.offset(line)
