@@ -27,7 +27,8 @@ def options(folder: Path, **changes: object) -> ProbeOptions:
 
 @pytest.fixture(scope="module")
 def calibration(tmp_path_factory: pytest.TempPathFactory) -> Calibration:
-    return run_probe(options(tmp_path_factory.mktemp("disk"), budget_s=60.0, longest=512), Partial())
+    # Room enough for a machine that does other things besides; a quiet one needs a tenth of it.
+    return run_probe(options(tmp_path_factory.mktemp("disk"), budget_s=300.0, longest=512), Partial())
 
 
 def test_a_run_measures_every_tier_and_passes_every_check(calibration: Calibration):
@@ -44,7 +45,8 @@ def test_a_run_measures_every_tier_and_passes_every_check(calibration: Calibrati
     assert any(check.planted for check in calibration.checks)
     assert calibration.model.weights == "random"
     assert calibration.kv.formula_agrees
-    assert [cell.new for cell in calibration.overlap_cells] == [16, 56]
+    fewest, most = [cell.new for cell in calibration.overlap_cells]
+    assert fewest == 16 < most
 
 
 def test_lossy_tiers_carry_their_error_and_exact_ones_none(calibration: Calibration):
@@ -59,8 +61,10 @@ def test_the_document_answers_what_simulate_and_cost_ask(calibration: Calibratio
     loaded = load_calibration(path)
     assert loaded == calibration
     assert loaded.prefill_seconds(400) > loaded.prefill_seconds(100) > 0
-    assert loaded.ttft_saved_seconds(16, 384, "pageable") > 0
-    assert loaded.provenance(16, 384, "pageable") == "measured"
+    longest = max(cell.cached for cell in loaded.prefill_cells)
+    assert loaded.ttft_saved_seconds(16, longest, "pageable") > 0
+    assert loaded.provenance(16, longest) == "measured"
+    assert loaded.provenance(16, 2 * longest + 1) == "projected"
     assert loaded.break_even("pageable", new=16).tokens is not None
 
 
