@@ -177,9 +177,12 @@ def with_gains(breakers: Sequence[Breaker], outcome: Counterfactual) -> list[Bre
         counted.add(recovered.slot)
         finding = replace(breaker.finding, gain=Gain(recovered.gain_tokens, proven=True))
         found.append(replace(breaker, finding=finding))
-    return sorted(found, key=lambda breaker: (-_worth(breaker), breaker.finding.level.rank))
+    return sorted(found, key=lambda breaker: (-_worth(breaker, outcome), breaker.finding.level.rank))
 
 
-def _worth(breaker: Breaker) -> int:
-    finding = breaker.finding
-    return finding.gain.tokens if finding.gain is not None else finding.tokens_lost or 0
+def _worth(breaker: Breaker, outcome: Counterfactual) -> int:
+    """What the fix brings, alone or behind the others; where nothing could be played, what the breaker loses."""
+    recovered = outcome.of(breaker.slot.number) if breaker.slot is not None else None
+    if recovered is None:
+        return breaker.finding.tokens_lost or 0
+    return max(recovered.gain_tokens, recovered.marginal_gain_tokens)
