@@ -40,7 +40,7 @@ def _paid(bill: Bill) -> str:
 def _outlook(forecast: Forecast) -> str:
     low, high = sorted((forecast.prompt_best, forecast.prompt_careful))
     return (
-        f"The prompts of {count(forecast.requests)} requests cost {money(forecast.prompt_without, forecast.currency)} "
+        f"The prompts of {_plural(forecast.requests, 'request')} cost {money(forecast.prompt_without, forecast.currency)} "
         f"without a cache and between {money(low, forecast.currency)} and {money(high, forecast.currency)} with one."
     )
 
