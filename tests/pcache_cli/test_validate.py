@@ -139,7 +139,7 @@ def test_what_the_real_cache_managers_counted_is_what_the_model_says(write):
     assert SHARED is not None
     folder = SHARED / "golden" / "engines"
     hits = json.loads((folder / "hits.json").read_text())
-    prompts = [len(json.loads(line)["prompt"]) for line in (folder / "trace.jsonl").open()]
+    prompts = [len(json.loads(line)["prompt"]) for line in (folder / "trace.jsonl").read_text().splitlines()]
     vllm, sglang = hits["vllm-0.33.0"][0], hits["sglang-0.5.23"][0]
     scrapes = {
         "vllm": f'vllm:cache_config_info{{block_size="{vllm["block_size"]}",num_gpu_blocks="{vllm["num_gpu_blocks"]}"}} 1\n'
