@@ -108,11 +108,13 @@ def main() -> None:
             write_agent_log(log, arguments.requests)
         size = log.stat().st_size / 1e6
         python = sys.executable
-        analyze = [python, "-m", "pcache_cli", "analyze", str(log), "--json", "--quiet"]
+        everything = [python, "-m", "pcache_cli", "analyze", str(log), "--json", "--quiet"]
+        analyze = [*everything, "--no-breakers"]
         first, _, _ = timed(analyze)
         floor = middle(arguments.runs, lambda: timed([python, "-c", _FLOOR, str(log)]))
         ours = middle(arguments.runs, lambda: timed(analyze))
         start_up = middle(arguments.runs, lambda: timed([python, "-c", _START_UP]))
+        explained = middle(arguments.runs, lambda: timed(everything))
         bare = middle(arguments.runs, lambda: timed([python, "-m", "pcache_cli", "--help"]))
         print(f"log                      {size:9.1f} MB")
         print(f"floor, orjson            {floor[0]:9.2f} s")
@@ -125,6 +127,9 @@ def main() -> None:
         print(f"  apart from start-up    {apart:9.2f} s   {apart / floor[0]:.2f} x the floor")
         print(f"  first run of all       {first:9.2f} s   (compiles where nothing is cached yet)")
         print(f"  peak memory            {ours[2] / 1e6:9.0f} MB")
+        print(
+            f"  with breakers, proven  {explained[0]:9.2f} s   {explained[0] / ours[0]:.2f} x the time without"
+        )
         print(f"pcache --help            {bare[0]:9.2f} s")
         sent, distinct, speed = tree_speed(log)
         print(f"tokens sent              {sent:12,}")
