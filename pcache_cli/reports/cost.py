@@ -191,7 +191,7 @@ def _forecast(forecast: Forecast) -> object:
 
 def _lifetimes(choice: LifetimeChoice) -> object:
     table = _table(
-        f"Lifetimes for {count(choice.prefixes)} shared prefixes of {plain(choice.model)} ({choice.currency})",
+        f"Lifetimes for {count(choice.prefixes)} shared prefix{'' if choice.prefixes == 1 else 'es'} of {plain(choice.model)} ({choice.currency})",
         "lifetime",
         "writes",
         "reads",
