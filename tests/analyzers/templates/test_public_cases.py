@@ -76,6 +76,13 @@ def test_a35_the_generation_prompt_is_not_in_the_history() -> None:
     assert broken.before.startswith("<think>")
 
 
+def test_a42_a_varying_system_text_loses_the_tools_only_where_they_stand_behind_it() -> None:
+    for name, lost in expected(42)["tools_lost"].items():
+        found = lint(42, name)
+        assert [f.rule for f in found] == (["PC807"] if lost else [])
+        assert all("order rendered: system, tools, messages" in f.message for f in found)
+
+
 def test_a38_the_template_writes_the_bos_token_itself() -> None:
     (found,) = lint(38, expected(38)["lint"]["file"])
     assert found.rule == CASE_RULE_IDS["template.double_bos"]
