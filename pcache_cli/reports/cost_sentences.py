@@ -18,14 +18,13 @@ def verdict(overview: CostOverview) -> str:
 
 
 def _paid(bill: Bill) -> str:
+    they = "it" if bill.requests == 1 else "they"
     sentence = f"{_plural(bill.requests, 'request')} cost {money(bill.paid, bill.currency)}; "
     without = money(bill.without_cache, bill.currency)
     if bill.saving > 0:
-        sentence += (
-            f"without a cache they would have cost {without} ({share(bill.saving, bill.without_cache)} saved)"
-        )
+        sentence += f"without a cache {they} would have cost {without} ({share(bill.saving, bill.without_cache)} saved)"
     elif bill.saving < 0:
-        sentence += f"without a cache they would have cost less, {without}: the writes do not pay"
+        sentence += f"without a cache {they} would have cost less, {without}: the writes do not pay"
     else:
         sentence += "the cache changed nothing"
     if bill.possible is not None:
