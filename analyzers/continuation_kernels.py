@@ -16,7 +16,7 @@ def continued_requests(  # type: ignore[no-untyped-def]
 
     Every chunk votes with its tokens for the latest request that had it; the few with most votes, and the
     `suggested` one (the latest with the longest common prefix; int32, -1 for none), are then compared in full.
-    Of equals the one that begins alike longest wins, then the suggested one, then the later.
+    Of equals the suggested one wins, else the later.
     """
     requests = len(run_offsets) - 1
     best_request = np.full(requests, -1, np.int32)
@@ -30,7 +30,6 @@ def continued_requests(  # type: ignore[no-untyped-def]
     touched = np.empty(chunks, np.int32)
     touched_count = 0
     space = np.int32(-1)
-    space_begin = 0
     for at in range(requests):
         r = order[at]
         if namespace[r] != space:
@@ -38,7 +37,6 @@ def continued_requests(  # type: ignore[no-untyped-def]
                 holder[touched[t]] = -1
             touched_count = 0
             space = namespace[r]
-            space_begin = at
         voters = 0
         for i in range(run_offsets[r], run_offsets[r + 1]):
             for c in range(chunk_offsets[runs[i]], chunk_offsets[runs[i] + 1]):
@@ -54,13 +52,6 @@ def continued_requests(  # type: ignore[no-untyped-def]
                         voters += 1
                     votes[earlier] += chunk_length[c]
                     holder[number] = r
-        if at - space_begin <= CANDIDATES:  # few enough to compare every one in full
-            for b in range(space_begin, at):
-                if votes[order[b]] == 0:
-                    voted[voters] = order[b]
-                    voters += 1
-                    votes[order[b]] = 1
-        best_alike = np.int64(-1)
         compared = 0
         while compared <= CANDIDATES:
             candidate = np.int32(-1)
@@ -87,17 +78,10 @@ def continued_requests(  # type: ignore[no-untyped-def]
                 for c in range(chunk_offsets[runs[i]], chunk_offsets[runs[i] + 1]):
                     if mark[chunk_number[c]] == candidate:
                         shared += chunk_length[c]
-            alike = np.int64(0)  # leading runs in common
-            mine, other = run_offsets[r], run_offsets[candidate]
-            most = min(run_offsets[r + 1] - mine, run_offsets[candidate + 1] - other)
-            while alike < most and runs[mine + alike] == runs[other + alike]:
-                alike += 1
             later = candidate > best_request[r] and best_request[r] != suggested[r]
-            longer = alike > best_alike or (alike == best_alike and later)
-            if shared > best_shared[r] or (shared == best_shared[r] and shared > 0 and longer):
+            if shared > best_shared[r] or (shared == best_shared[r] and shared > 0 and later):
                 best_shared[r] = shared
                 best_request[r] = candidate
-                best_alike = alike
         for v in range(voters):
             votes[voted[v]] = 0
     return best_request, best_shared

