@@ -100,10 +100,10 @@ def build_prefix_tree(
         owners,
         continued,
     )
-    return _in_canonical_order(PrefixTree(parent, start, end, first), leaf)
+    return in_canonical_order(PrefixTree(parent, start, end, first), leaf)
 
 
-def _in_canonical_order(tree: PrefixTree, leaf: Int32) -> BuiltTree:
+def in_canonical_order(tree: PrefixTree, leaf: Int32) -> BuiltTree:
     """Number nodes by (first_request, depth_start): nodes with one first request lie on one path, so the order
     is total, and it depends on the sequences alone, not on how the tree came about."""
     order = np.lexsort((tree.depth_start, tree.first_request))
