@@ -5,13 +5,16 @@ import numpy as np
 from analyzers.compiled import njit
 from analyzers.kernels import HASH_MULTIPLIER, slot_of
 
+FIRST_VIRTUAL_ID = np.uint32(1 << 31)
+"""As in `analyzers.tokenization`: ids from here on are numbered as they are met, so no cut may depend on them."""
+
 
 @njit(cache=True)
 def cut_into_chunks(pool, run_start, run_length, cut_after, shortest):  # type: ignore[no-untyped-def]
     """Cut every run into chunks by its content, and number equal chunks alike.
 
     A chunk ends behind a token that `cut_after` (uint8 by token id) marks, or, so that long lines are cut too,
-    behind one token in 32 chosen by its id once the chunk has `shortest` tokens. Returns the chunks of run k as
+    behind one token in 32 of the vocabulary, chosen by its id, once the chunk has `shortest` tokens. Returns the chunks of run k as
     [chunk_offsets[k], chunk_offsets[k + 1]), their lengths (int32) and numbers (int32); numbering is exact: equal
     hashes are compared token by token.
     """
@@ -42,7 +45,7 @@ def cut_into_chunks(pool, run_start, run_length, cut_after, shortest):  # type: 
                 hash_ = (hash_ ^ mixed) * np.uint64(0xD6E8FEB86659FD93)
                 hash_ ^= hash_ >> np.uint64(32)
                 cut = i + 1 == end or (token < marked and cut_after[token] != 0)
-                if not cut and i + 1 - start >= shortest:
+                if not cut and i + 1 - start >= shortest and token < FIRST_VIRTUAL_ID:
                     cut = (mixed >> np.uint64(59)) == np.uint64(0)
                 if not cut:
                     continue

@@ -230,7 +230,7 @@ def _trace(traced: TracedLog, requests: Sequence[Request], rendered: RenderedReq
     namespace = trace.requests.namespace
     built = tree_of_requests(log, rendered, tokens, prompts, namespace)
     boundaries = boundaries_and_markers(requests, rendered, tokens, traced.rendering)
-    table = request_table(requests, namespace, built, np.full(len(requests), MISSING, np.int64))
+    table = request_table(traced.rows, namespace, built, np.full(len(requests), MISSING, np.int64))
     return replace(
         trace,
         requests=replace(

@@ -88,7 +88,7 @@ def namespace_choices(traced: TracedLog) -> tuple[NamespaceChoice, ...]:
     choices = list(dict.fromkeys([*wanted[:-1], info.namespace_fields]))
     found: list[NamespaceChoice] = []
     for fields in choices:
-        codes, labels = number_namespaces(requests, fields)
+        codes, labels = number_namespaces(traced.rows, fields)
         built = build_prefix_tree(traced.sequences, codes)
         depth, _ = reusable_depth(built.tree, built.leaf)
         tokens = int(np.minimum(depth * info.unit, traced.trace.requests.prompt_tokens).sum())
@@ -101,12 +101,12 @@ def namespace_choices(traced: TracedLog) -> tuple[NamespaceChoice, ...]:
 def boundary_crossings(traced: TracedLog) -> tuple[Crossing, ...]:
     """Prefixes that cross a boundary inside the current namespaces: those of content that varies by party first,
     then by tokens. Empty where the namespaces follow every boundary that the log names."""
-    requests, info = traced.log.requests, traced.trace.info
+    info = traced.trace.info
     found: list[Crossing] = []
     for boundary in BOUNDARIES:
         if boundary in info.namespace_fields:
             continue
-        party = field_values(requests, boundary)
+        party = field_values(traced.rows, boundary)
         if len(party.values) > 1:
             found += _crossings(traced, boundary, party)
     found.sort(key=lambda crossing: (crossing.common, -crossing.tokens))
@@ -171,7 +171,7 @@ def isolated_tokens(traced: TracedLog, seen: Int64) -> Isolation:
     shared = np.minimum(depth * info.unit, requests.prompt_tokens)
     tokens = np.maximum(shared - seen, 0)
     by_field: dict[str, int] = {}
-    codes = {name: field_values(traced.log.requests, name).codes for name in info.namespace_fields}
+    codes = {name: field_values(traced.rows, name).codes for name in info.namespace_fields}
     for request in np.flatnonzero(tokens).tolist():
         other = source[request]
         key = " + ".join(name for name, code in codes.items() if code[request] != code[other])

@@ -15,7 +15,8 @@ from analyzers.namespaces import default_namespace, number_namespaces
 from analyzers.part_tokens import prompt_runs, render_and_tokenize, tree_of_requests
 from analyzers.prefix_tree import TokenRuns
 from analyzers.request import Log, PartKind, Request
-from analyzers.request_table import boundaries_and_markers, logged_writes, request_table
+from analyzers.request_rows import RequestRows, rows_of
+from analyzers.request_table import boundaries_and_markers, request_table
 from analyzers.reuse import reusable_depth
 from analyzers.seen import Chunks, cut_into_chunks, tokens_seen_elsewhere
 from analyzers.time_order import keep_period, put_in_time_order
@@ -51,12 +52,13 @@ class TraceOptions:
 class TracedLog:
     """A log, its Trace, and what lies between: for questions that need the content.
 
-    `log.requests` stand in the order of the trace's rows. Run k of `sequences` is `parts[k]` for
+    `log.requests` and `rows` stand in the order of the trace's rows. Run k of `sequences` is `parts[k]` for
     k < len(parts); requests given as token ids have one run of their own behind those. The first
     `len(log.requests)` sequences are the prompts; with outputs, those follow in the trace's tree only.
     """
 
     log: Log
+    rows: RequestRows
     trace: Trace
     parts: list["RenderedPart"]
     sequences: TokenRuns
@@ -85,8 +87,9 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
     for text in (*rendering.notes, *(tokenizer.notes if tokenizer is not None else ())):
         log.note(text)
     prompts = prompt_runs(requests, rendered, tokens)
-    fields = options.namespace if options.namespace is not None else default_namespace(requests)
-    namespace, labels = number_namespaces(requests, fields)
+    rows = rows_of(requests)
+    fields = options.namespace if options.namespace is not None else default_namespace(rows)
+    namespace, labels = number_namespaces(rows, fields)
     built = tree_of_requests(log, rendered, tokens, prompts, namespace)
     chunks = cut_into_chunks(prompts, line_ends)
     seen = np.full(len(requests), MISSING, np.int64)
@@ -94,7 +97,7 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
         reusable, _ = reusable_depth(built.tree, built.leaf)
         seen = tokens_seen_elsewhere(prompts, chunks, namespace, reusable)
     boundaries = boundaries_and_markers(requests, rendered, tokens, rendering)
-    table = request_table(requests, namespace, built, seen)
+    table = request_table(rows, namespace, built, seen)
     info = TraceInfo(
         tokenizer=tokenizer.name if tokenizer else "none",
         tokenizer_note=note,
@@ -107,7 +110,6 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
         notes=tuple(log.notes),
         tool_version=TOOL_VERSION,
     )
-    written, written_ttl = logged_writes(requests)
     trace = Trace(
         info=info,
         requests=table,
@@ -116,11 +118,11 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
         boundary_paths=boundaries.paths,
         markers=boundaries.markers,
         marker_ttl_s=boundaries.marker_ttl_s,
-        written=written,
-        written_ttl_s=written_ttl,
+        written=rows.written,
+        written_ttl_s=rows.written_ttl_s,
         paths=boundaries.names,
     )
-    return TracedLog(log, trace, rendered.parts, prompts, chunks, rendering, tokenizer)
+    return TracedLog(log, rows, trace, rendered.parts, prompts, chunks, rendering, tokenizer)
 
 
 def _rendering_and_tokenizer(

@@ -1,4 +1,4 @@
-"""The columns of a Trace that come from the requests themselves: the request table, boundaries, markers, usage."""
+"""The request table of a Trace, and where blocks end and markers stand in each prompt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ import numpy as np
 from analyzers.namespaces import field_values
 from analyzers.part_tokens import PartTokens, RenderedRequests, RequestTree, as_offsets, positions
 from analyzers.prefix_tree import TokenRuns
-from analyzers.request import Dialect, PartKind, Request
-from analyzers.trace import MISSING, NO_TIME, Int32, Int64, Names, Ragged, RequestTable
+from analyzers.request import Dialect, Request
+from analyzers.request_rows import RequestRows, in_order_of_appearance
+from analyzers.trace import NO_TIME, Int32, Int64, Ragged, RequestTable
 
 if TYPE_CHECKING:
     from analyzers.rendering import Rendering
@@ -63,70 +64,46 @@ def boundaries_and_markers(
     pairs, path = np.unique(pair, return_inverse=True)
     prefix_names, suffix_names = list(prefixes), list(suffixes)
     width = max(1, len(suffixes))
-    names = [prefix_names[p // width] + suffix_names[p % width] for p in pairs.tolist()]
+    of_pair = [prefix_names[p // width] + suffix_names[p % width] for p in pairs.tolist()]
+    names = sorted(set(of_pair))
+    number = {name: index for index, name in enumerate(names)}
+    path = np.array([number[name] for name in of_pair], np.int64)[path]
 
     marked = marker[at] != NO_TIME
     marked_before = as_offsets(marked.astype(np.int64))
     marker_offsets = marked_before[offsets]
     return Boundaries(
         ends=Ragged(offsets, depth),
-        paths=Ragged(offsets, path.astype(np.int64)),
+        paths=Ragged(offsets, path),
         markers=Ragged(marker_offsets, depth[marked]),
         marker_ttl_s=Ragged(marker_offsets, marker[at][marked]),
         names=names,
     )
 
 
-def logged_writes(requests: Sequence[Request]) -> tuple[Ragged, Ragged]:
-    writes = [sorted((r.usage.written or {}).items()) if r.usage else [] for r in requests]
-    offsets = as_offsets(np.array([len(w) for w in writes], np.int64))
-    tokens = np.array([tokens for w in writes for _, tokens in w], np.int64)
-    ttl = np.array([ttl for w in writes for ttl, _ in w], np.int64)
-    return Ragged(offsets, tokens), Ragged(offsets, ttl)
-
-
-def _known(values: Sequence[int | None], missing: int) -> Int64:
-    return np.array([missing if v is None else v for v in values], np.int64)
-
-
-def _output_tokens(requests: Sequence[Request]) -> Int64:
-    """Output tokens as logged, else as many as the answer's ids; unknown where the log has neither."""
-    counts: list[int | None] = []
-    for request in requests:
-        logged = request.usage.output_tokens if request.usage else None
-        if logged is None and request.output is not None and request.output.kind is PartKind.TOKENS:
-            logged = len(request.output.raw) // 4
-        counts.append(logged)
-    return _known(counts, MISSING)
-
-
-def request_table(
-    requests: Sequence[Request], namespace: Int32, built: RequestTree, seen: Int64
-) -> RequestTable:
+def request_table(rows: RequestRows, namespace: Int32, built: RequestTree, seen: Int64) -> RequestTable:
     """The request table; `seen` is the column `seen_elsewhere`."""
-    usages = [r.usage for r in requests]
-    files: dict[str, int] = {}
     return RequestTable(
-        request_id=[r.request_id for r in requests],
-        time_ns=_known([r.time_ns for r in requests], NO_TIME),
-        first_token_ns=_known([r.first_token_ns for r in requests], NO_TIME),
-        end_ns=_known([r.end_ns for r in requests], NO_TIME),
+        request_id=rows.request_id,
+        time_ns=rows.time_ns,
+        first_token_ns=rows.first_token_ns,
+        end_ns=rows.end_ns,
         namespace=namespace,
         prompt_tokens=built.prompt_tokens,
-        output_tokens=_output_tokens(requests),
+        output_tokens=rows.output_tokens,
         leaf=built.leaf,
         cached_leaf=built.cached_leaf,
         cached_tokens=built.cached_tokens,
         seen_elsewhere=seen,
-        usage_prompt=_known([u.prompt_tokens if u else None for u in usages], MISSING),
-        usage_read=_known([u.read_tokens if u else None for u in usages], MISSING),
-        usage_written=_known([u.written_tokens if u else None for u in usages], MISSING),
-        usage_output=_known([u.output_tokens if u else None for u in usages], MISSING),
-        model=field_values(requests, "model"),
-        provider=field_values(requests, "provider"),
-        session=field_values(requests, "session"),
-        tenant=field_values(requests, "tenant"),
-        route=field_values(requests, "route"),
-        file=Names(np.array([files.setdefault(r.file, len(files)) for r in requests], np.int32), list(files)),
-        line=np.array([r.line for r in requests], np.int64),
+        usage_prompt=rows.usage_prompt,
+        usage_read=rows.usage_read,
+        usage_written=rows.usage_written,
+        usage_output=rows.usage_output,
+        model=field_values(rows, "model"),
+        provider=field_values(rows, "provider"),
+        session=field_values(rows, "session"),
+        tenant=field_values(rows, "tenant"),
+        route=field_values(rows, "route"),
+        file=in_order_of_appearance(rows.file),
+        line=rows.line,
     )

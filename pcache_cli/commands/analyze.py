@@ -71,7 +71,7 @@ def analyze(
     else:
         traced = source.traced_log(answers=False)
         trace, account = traced.trace, account_of(traced.log)
-        groups = [(name, field_values(traced.log.requests, name)) for name in fields]
+        groups = [(name, field_values(traced.rows, name)) for name in fields]
         for name in (name for name, values in groups if not values.values):
             console.note(f"no request of this log has a {name}: there is no table by it")
         if breakers:
