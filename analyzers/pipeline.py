@@ -84,7 +84,7 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
     rendered, tokens = render_and_tokenize(requests, rendering, tokenizer, options.answers)
     if tokenizer is not None:
         tokenizer.release()
-    for text in (*rendering.notes, *(tokenizer.notes if tokenizer is not None else ())):
+    for text in (*rendering.account.notes(), *(tokenizer.notes if tokenizer is not None else ())):
         log.note(text)
     prompts = prompt_runs(requests, rendered, tokens)
     rows = rows_of(requests)

@@ -4,9 +4,12 @@ Special tokens split text before any other step of a tokenizer, so a segment bet
 same ids wherever it stands. A part is rendered once and its rendering kept, however often it is sent.
 """
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from analyzers.request import Request
 
@@ -60,6 +63,42 @@ class RenderedPart:
     estimated_tokens: int = 0
 
 
+@dataclass
+class RenderingAccount:
+    """What a rendering had to estimate or give up, by 128-bit digests of content so that accounts can be added up.
+
+    `estimated`: tokens counted by estimate, by rendered part; `noted`: the prompts that each note is about.
+    """
+
+    estimated: dict[bytes, int] = field(default_factory=dict)
+    noted: dict[str, set[bytes]] = field(default_factory=dict)
+
+    def add(self, other: "RenderingAccount") -> None:
+        """Take in what another rendering tells; content that both met counts once."""
+        self.estimated.update(other.estimated)
+        for note, prompts in other.noted.items():
+            self.noted.setdefault(note, set()).update(prompts)
+
+    def notes(self) -> list[str]:
+        """What a reader of the figures must know."""
+        notes = [
+            f"{note} ({len(prompts)} prompt{'' if len(prompts) == 1 else 's'})"
+            for note, prompts in sorted(self.noted.items())
+        ]
+        if self.estimated:
+            notes.insert(
+                0,
+                f"{len(self.estimated)} distinct parts hold images, files or encrypted data, which count "
+                f"as {sum(self.estimated.values()):,} tokens by estimate",
+            )
+        return notes
+
+
+def content_digest(content: object) -> bytes:
+    """128 bits that tell one content (nested tuples of plain values) from another."""
+    return hashlib.blake2b(msgspec.msgpack.encode(content), digest_size=16).digest()
+
+
 class Rendering(Protocol):
     """How requests become text. `description` states the order and format assumed, for the report."""
 
@@ -71,8 +110,8 @@ class Rendering(Protocol):
         ...
 
     @property
-    def notes(self) -> Sequence[str]:
-        """What a reader of the figures must know about the rendering: estimates made, templates that failed."""
+    def account(self) -> RenderingAccount:
+        """What was estimated, and what a template could not do, up to now."""
         ...
 
     def render(self, request: Request) -> Sequence[RenderedPart]:

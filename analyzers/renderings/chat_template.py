@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from analyzers.errors import InputError
-from analyzers.rendering import BlockEnd, RenderedPart, Segment
+from analyzers.rendering import BlockEnd, RenderedPart, RenderingAccount, Segment, content_digest
 from analyzers.renderings.chat_messages import Chat, Message, answer_messages, chat_of
 from analyzers.renderings.cutting import cut, stretches
 from analyzers.renderings.provider_order import ProviderOrder, answers_of
@@ -62,7 +62,7 @@ class ChatTemplate:
         self._reads_blocks = _READS_BLOCKS.search(self.source.text) is not None
         self._prompts: dict[tuple[object, ...], _Prompt] = {}
         self._answers: dict[tuple[object, ...], RenderedPart | None] = {}
-        self._notes: dict[str, int] = {}
+        self._noted: dict[str, set[bytes]] = {}
 
     @classmethod
     def load(cls, name: str, tokenizer: "Tokenizer | None") -> "ChatTemplate":
@@ -75,8 +75,10 @@ class ChatTemplate:
         return self._store.segments
 
     @property
-    def notes(self) -> Sequence[str]:
-        return (*self._fallback.notes, *(f"{note} ({count} prompts)" for note, count in self._notes.items()))
+    def account(self) -> RenderingAccount:
+        account = self._fallback.account
+        account.add(RenderingAccount(noted=self._noted))
+        return account
 
     def render(self, request: Request) -> Sequence[RenderedPart]:
         return self._prompt(request).parts
@@ -108,23 +110,32 @@ class ChatTemplate:
             return _Prompt(tuple(self._fallback.render(request)), tuple(self._fallback.paths(request)), None)
         chat = chat_of(request.parts)
         for kind in sorted(chat.left_out):
-            self._note(f"the template has no place for the {kind} of a request")
-        text = self._render(request, chat.messages, chat.tools, True)
+            self._note(f"the template has no place for the {kind} of a request", request)
+        text = self._render(request, chat.messages, chat.tools)
         if text is None:
             return _Prompt(tuple(self._fallback.render(request)), tuple(self._fallback.paths(request)), None)
         parts, paths = self._stretches(text, request, chat)
         return _Prompt(parts, paths, text)
 
     def _render(
-        self, request: Request, messages: list[Message], tools: list[dict[str, Any]], ask: bool
+        self,
+        request: Request,
+        messages: list[Message],
+        tools: list[dict[str, Any]],
+        answer: Part | None = None,
     ) -> str | None:
-        """The prompt as one string, None where the template refuses."""
+        """The prompt as one string, or the prompt with `answer`, whose messages stand last; None where the template
+        refuses."""
         if self._reads_clock:
             self._now = _NO_TIME
             if request.time_ns is not None:
                 self._now = datetime.fromtimestamp(request.time_ns / 1e9, UTC)
             else:
-                self._note("the template tells the date and the log does not: 1 January 2000 stands in")
+                self._note(
+                    "the template tells the date and the log does not: 1 January 2000 stands in",
+                    request,
+                    answer,
+                )
         settings = request.parameter("chat_template_kwargs")
         variables: dict[str, Any] = dict(settings) if isinstance(settings, dict) else {}
         if not self._reads_blocks:
@@ -137,7 +148,7 @@ class ChatTemplate:
                     **variables,
                     "messages": messages,
                     "tools": tools or None,
-                    "add_generation_prompt": ask,
+                    "add_generation_prompt": answer is None,
                 }
             )
         except (
@@ -149,11 +160,15 @@ class ChatTemplate:
             ArithmeticError,
             RecursionError,
         ) as error:
-            self._note(f"the template refused and the provider's order stands in: {error}")
+            self._note(f"the template refused and the provider's order stands in: {error}", request, answer)
             return None
 
-    def _note(self, note: str) -> None:
-        self._notes[note] = self._notes.get(note, 0) + 1
+    def _note(self, note: str, request: Request, answer: Part | None = None) -> None:
+        """A note about a prompt, or about a prompt with this answer."""
+        parts = (*request.parts, answer) if answer is not None else request.parts
+        time_ns = request.time_ns if self._reads_clock else None
+        content = [(part.dialect, part.kind, part.raw) for part in parts], request.parameters, time_ns
+        self._noted.setdefault(note, set()).add(content_digest(content))
 
     def _stretches(
         self, text: str, request: Request, chat: Chat
@@ -191,7 +206,7 @@ class ChatTemplate:
         messages = answer_messages(output.dialect, [value for value in values if value is not None])
         if not messages:
             return None
-        text = self._render(request, chat.messages + messages, chat.tools, False)
+        text = self._render(request, chat.messages + messages, chat.tools, output)
         draft = Draft(self._store)
         if text is not None and text.startswith(prompt.text):
             draft.segments = cut(text[len(prompt.text) :], self._store, self.tokenizer)

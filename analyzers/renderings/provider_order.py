@@ -8,7 +8,7 @@ for every message, and its tokens keep text of one block from running into the n
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from analyzers.rendering import RenderedPart, Segment
+from analyzers.rendering import RenderedPart, RenderingAccount, Segment, content_digest
 from analyzers.renderings import anthropic, bedrock, gemini, openai_chat, openai_responses
 from analyzers.renderings.cutting import cut, stretches
 from analyzers.renderings.raw_json import (
@@ -68,21 +68,15 @@ class ProviderOrder:
         self._texts: dict[Part, tuple[RenderedPart, ...]] = {}
         self._answers: dict[Part, RenderedPart | None] = {}
         self._ask: RenderedPart | None = None
-        self._estimated: dict[int, int] = {}
+        self._estimated: dict[int, RenderedPart] = {}
 
     @property
     def segments(self) -> Sequence[Segment]:
         return self._store.segments
 
     @property
-    def notes(self) -> Sequence[str]:
-        if not self._estimated:
-            return ()
-        total = sum(self._estimated.values())
-        return (
-            f"{len(self._estimated)} distinct parts hold images, files or encrypted data, which count "
-            f"as {total:,} tokens by estimate",
-        )
+    def account(self) -> RenderingAccount:
+        return RenderingAccount({_digest(part): part.estimated_tokens for part in self._estimated.values()})
 
     def render(self, request: Request) -> Sequence[RenderedPart]:
         parts = request.parts
@@ -155,7 +149,7 @@ class ProviderOrder:
     def _intern(self, draft: Draft) -> RenderedPart:
         part = self._store.part(draft)
         if part.estimated_tokens:
-            self._estimated[part.number] = part.estimated_tokens
+            self._estimated[part.number] = part
         return part
 
     def _write(self, part: Part) -> Draft:
@@ -203,6 +197,12 @@ class ProviderOrder:
             draft.text(text, "")
             draft.close_message()
         return draft
+
+
+def _digest(part: RenderedPart) -> bytes:
+    segments = [(s.text, s.special, s.repeat, s.whole) for s in part.segments]
+    ends = [(end.segments, end.path, end.marker_ttl_s) for end in part.block_ends]
+    return content_digest((segments, part.paths, ends))
 
 
 def answers_of(output: Part) -> list[Json]:

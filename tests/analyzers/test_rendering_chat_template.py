@@ -296,16 +296,16 @@ def test_the_clock_a_template_reads_is_the_time_of_the_request(tokenizer_folder:
     request = request_of(Dialect.OPENAI_CHAT, turns, store=store)
     request.time_ns = 1_764_428_400_000_000_000
     assert rendered(rendering, request) == "29 Nov 2025: q"
-    assert list(rendering.notes) == []
+    assert rendering.account.notes() == []
     assert rendered(rendering, request_of(Dialect.OPENAI_CHAT, turns, store=store)) == "01 Jan 2000: q"
-    assert any("1 January 2000 stands in" in note for note in rendering.notes)
+    assert any("1 January 2000 stands in" in note for note in rendering.account.notes())
 
 
 def test_a_template_that_refuses_gives_way_to_the_providers_order(tokenizer_folder: Path) -> None:
     rendering = template(tokenizer_folder, "{{ raise_exception('roles must alternate') }}")
     request = request_of(Dialect.OPENAI_CHAT, [(MESSAGE, {"role": "user", "content": "q"})], b"a")
     assert rendered(rendering, request).startswith("<|im_start|>user<|im_sep|>q")
-    assert any("roles must alternate (1 prompts)" in note for note in rendering.notes)
+    assert any("roles must alternate (1 prompt)" in note for note in rendering.account.notes())
     assert rendering.render_response(request) is not None
 
 
@@ -324,7 +324,7 @@ def test_a_template_cannot_leave_the_sandbox(tokenizer_folder: Path, source: str
     rendering = template(tokenizer_folder, source)
     request = request_of(Dialect.OPENAI_CHAT, [(MESSAGE, {"role": "user", "content": "q"})])
     rendering.render(request)
-    assert any("the template refused" in note for note in rendering.notes)
+    assert any("the template refused" in note for note in rendering.account.notes())
 
 
 def test_templates_lie_in_files_and_folders(tokenizer_folder: Path) -> None:
@@ -362,7 +362,7 @@ def test_a_schema_has_no_place_in_a_template_and_that_is_told(tokenizer_folder: 
     rendering = make_rendering("tokenizer", load_tokenizer(str(tokenizer_folder)))
     parts: Parts = [(PartKind.SCHEMA, {"type": "json_schema"}), (MESSAGE, {"role": "user", "content": "q"})]
     rendering.render(request_of(Dialect.OPENAI_CHAT, parts))
-    assert any("no place for the schema" in note for note in rendering.notes)
+    assert any("no place for the schema" in note for note in rendering.account.notes())
 
 
 @pytest.mark.parametrize("dialect", [d for d in Dialect if d not in (Dialect.TEXT, Dialect.TOKENS)])

@@ -228,7 +228,7 @@ def test_estimates_are_told() -> None:
     rendering = make_rendering(None, None)
     value = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x/y"}}]}
     part = PartStore().intern(Dialect.OPENAI_CHAT, PartKind.MESSAGE, json.dumps(value).encode())
-    assert list(rendering.notes) == []
+    assert rendering.account.notes() == []
     rendering.render(Request("1", "log", 1, Dialect.OPENAI_CHAT, (part,)))
-    (note,) = rendering.notes
+    (note,) = rendering.account.notes()
     assert "765 tokens by estimate" in note
