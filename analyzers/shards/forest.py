@@ -161,24 +161,28 @@ def crown_share(sequences: Sequences, root_tokens: int = ROOT_TOKENS) -> Sequenc
 
 
 def grow_crown(shares: Sequence[Sequences]) -> Grove:
-    """One tree a namespace over the shares of the crown, each with a pool of its own, one run a sequence."""
-    length = np.concatenate([s.runs.length for s in shares])
-    count = len(length)
-    together = Sequences(
+    """One tree a namespace over the shares of the crown."""
+    crown = in_request_order(stacked(shares))
+    return _grow(crown, crown.namespace)
+
+
+def stacked(shares: Sequence[Sequences]) -> Sequences:
+    """All sequences, one share behind the other, each over its part of one pool; at least one share."""
+    pools = as_offsets(np.array([len(s.runs.pool) for s in shares], np.int64))
+    places = as_offsets(np.array([len(s.runs.start) for s in shares], np.int64))
+    return Sequences(
         TokenRuns(
-            np.concatenate([s.runs.pool for s in shares]),
-            as_offsets(length)[:-1],
-            length,
-            np.arange(count + 1, dtype=np.int64),
-            np.arange(count, dtype=np.int64),
+            pool=np.concatenate([s.runs.pool for s in shares]),
+            start=np.concatenate([s.runs.start + p for s, p in zip(shares, pools, strict=False)]),
+            length=np.concatenate([s.runs.length for s in shares]),
+            offsets=as_offsets(np.concatenate([np.diff(s.runs.offsets) for s in shares])),
+            runs=np.concatenate([s.runs.runs + p for s, p in zip(shares, places, strict=False)]),
         ),
         np.concatenate([s.namespace for s in shares]),
         np.concatenate([s.group for s in shares]),
         np.concatenate([s.owner for s in shares]),
         np.concatenate([s.is_output for s in shares]),
     )
-    crown = in_request_order(together)
-    return _grow(crown, crown.namespace)
 
 
 def _grow(sequences: Sequences, space: Int32) -> Grove:
