@@ -11,70 +11,130 @@ FIRST_VIRTUAL_ID = np.uint32(1 << 31)
 
 @njit(cache=True)
 def cut_into_chunks(pool, run_start, run_length, cut_after, shortest):  # type: ignore[no-untyped-def]
-    """Cut every run into chunks by its content, and number equal chunks alike.
+    """Cut every run into chunks by its content.
 
     A chunk ends behind a token that `cut_after` (uint8 by token id) marks, or, so that long lines are cut too,
-    behind one token in 32 of the vocabulary, chosen by its id, once the chunk has `shortest` tokens. Returns the chunks of run k as
-    [chunk_offsets[k], chunk_offsets[k + 1]), their lengths (int32) and numbers (int32); numbering is exact: equal
-    hashes are compared token by token.
+    behind one token in 32 of the vocabulary, chosen by its id, once the chunk has `shortest` tokens. The chunks of
+    run k are [offsets[k], offsets[k + 1]) (int64); returns these offsets, and start (int64) and length (int32) of
+    each chunk in the pool.
     """
     runs = len(run_start)
-    chunk_offsets = np.zeros(runs + 1, np.int64)
+    offsets = np.zeros(runs + 1, np.int64)
     marked = np.uint32(len(cut_after))
     for counting in (True, False):
         if not counting:
-            count = chunk_offsets[runs]
-            lengths = np.empty(count, np.int32)
-            numbers = np.empty(count, np.int32)
-            example = np.empty(count, np.int64)  # where in the pool a chunk of this number stands
-            slots = 16
-            while slots < 2 * count:
-                slots *= 2
-            table = np.full(slots, -1, np.int32)
-            sizes = np.empty(count, np.int32)
-            distinct = 0
+            starts = np.empty(offsets[runs], np.int64)
+            lengths = np.empty(offsets[runs], np.int32)
         at = 0
         for k in range(runs):
-            begin = run_start[k]
-            end = begin + run_length[k]
-            start = begin
-            hash_ = np.uint64(0)
-            for i in range(begin, end):
+            end = run_start[k] + run_length[k]
+            start = run_start[k]
+            for i in range(start, end):
                 token = pool[i]
-                mixed = (np.uint64(token) + np.uint64(1)) * HASH_MULTIPLIER
-                hash_ = (hash_ ^ mixed) * np.uint64(0xD6E8FEB86659FD93)
-                hash_ ^= hash_ >> np.uint64(32)
                 cut = i + 1 == end or (token < marked and cut_after[token] != 0)
                 if not cut and i + 1 - start >= shortest and token < FIRST_VIRTUAL_ID:
+                    mixed = (np.uint64(token) + np.uint64(1)) * HASH_MULTIPLIER
                     cut = (mixed >> np.uint64(59)) == np.uint64(0)
-                if not cut:
-                    continue
-                if not counting:
-                    size = i + 1 - start
-                    slot = hash_ & np.uint64(slots - 1)
-                    while True:
-                        number = table[slot]
-                        if number < 0:
-                            table[slot] = distinct
-                            example[distinct] = start
-                            sizes[distinct] = size
-                            number = distinct
-                            distinct += 1
-                            break
-                        if sizes[number] == size:
-                            same = 0
-                            while same < size and pool[example[number] + same] == pool[start + same]:
-                                same += 1
-                            if same == size:
-                                break
-                        slot = (slot + np.uint64(1)) & np.uint64(slots - 1)
-                    lengths[at] = size
-                    numbers[at] = number
-                at += 1
-                start = i + 1
-                hash_ = np.uint64(0)
-            chunk_offsets[k + 1] = at
-    return chunk_offsets, lengths, numbers
+                if cut:
+                    if not counting:
+                        starts[at] = start
+                        lengths[at] = i + 1 - start
+                    at += 1
+                    start = i + 1
+            offsets[k + 1] = at
+    return offsets, starts, lengths
+
+
+@njit(cache=True)
+def number_by_content(pool, starts, lengths):  # type: ignore[no-untyped-def]
+    """Number equal slices pool[starts[i] : starts[i] + lengths[i]] alike (int32, in the order of first appearance).
+
+    Exact: equal hashes are compared token by token.
+    """
+    count = len(starts)
+    numbers = np.empty(count, np.int32)
+    example = np.empty(count, np.int64)  # where in the pool a slice of this number stands
+    sizes = np.empty(count, np.int32)
+    slots = 16
+    while slots < 2 * count:
+        slots *= 2
+    table = np.full(slots, -1, np.int32)
+    distinct = 0
+    for i in range(count):
+        start, size = starts[i], lengths[i]
+        hash_ = np.uint64(0)
+        for at in range(start, start + size):
+            mixed = (np.uint64(pool[at]) + np.uint64(1)) * HASH_MULTIPLIER
+            hash_ = (hash_ ^ mixed) * np.uint64(0xD6E8FEB86659FD93)
+            hash_ ^= hash_ >> np.uint64(32)
+        slot = hash_ & np.uint64(slots - 1)
+        while True:
+            number = table[slot]
+            if number < 0:
+                table[slot] = distinct
+                example[distinct] = start
+                sizes[distinct] = size
+                number = distinct
+                distinct += 1
+                break
+            if sizes[number] == size:
+                same = 0
+                while same < size and pool[example[number] + same] == pool[start + same]:
+                    same += 1
+                if same == size:
+                    break
+            slot = (slot + np.uint64(1)) & np.uint64(slots - 1)
+        numbers[i] = number
+    return numbers
+
+
+@njit(cache=True)
+def _rotated(value, by):  # type: ignore[no-untyped-def]
+    return (value << np.uint64(by)) | (value >> np.uint64(64 - by))
+
+
+@njit(cache=True)
+def _avalanche(value):  # type: ignore[no-untyped-def]
+    value ^= value >> np.uint64(33)
+    value *= np.uint64(0xFF51AFD7ED558CCD)
+    value ^= value >> np.uint64(33)
+    value *= np.uint64(0xC4CEB9FE1A85EC53)
+    return value ^ (value >> np.uint64(33))
+
+
+@njit(cache=True)
+def hash_slices(pool, starts, lengths, virtual):  # type: ignore[no-untyped-def]
+    """128 bits of content (uint64, slices x 2) of each slice pool[starts[i] : starts[i] + lengths[i]].
+
+    An id from FIRST_VIRTUAL_ID on counts by virtual[id - FIRST_VIRTUAL_ID] (uint64 x 2), the hash of its text, where
+    there is one. Two lanes that feed each other, as in MurmurHash3 for 64-bit machines (Austin Appleby, public
+    domain), one token a step.
+    """
+    hashes = np.empty((len(starts), 2), np.uint64)
+    one, two = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
+    five = np.uint64(5)
+    for i in range(len(starts)):
+        a, b = np.uint64(0), np.uint64(0)
+        for at in range(starts[i], starts[i] + lengths[i]):
+            token = pool[at]
+            first = np.uint64(token)
+            second = first
+            if token >= FIRST_VIRTUAL_ID and token - FIRST_VIRTUAL_ID < len(virtual):
+                first = virtual[token - FIRST_VIRTUAL_ID, 0]
+                second = virtual[token - FIRST_VIRTUAL_ID, 1]
+            a ^= _rotated(first * one, 31) * two
+            a = (_rotated(a, 27) + b) * five + np.uint64(0x52DCE729)
+            b ^= _rotated(second * two, 33) * one
+            b = (_rotated(b, 31) + a) * five + np.uint64(0x38495AB5)
+        a ^= np.uint64(lengths[i])
+        b ^= np.uint64(lengths[i])
+        a += b
+        b += a
+        a, b = _avalanche(a), _avalanche(b)
+        a += b
+        hashes[i, 0] = a
+        hashes[i, 1] = b + a
+    return hashes
 
 
 @njit(cache=True)

@@ -118,7 +118,7 @@ def part_tokens(parts: list["RenderedPart"], ids: UInt32, offsets: Int64) -> Par
     segment_offsets = as_offsets(counts)
     ends = np.cumsum(size[flat])
     starts = _before(ends, segment_offsets[:-1])
-    pool = _gather(ids, begin[flat], size[flat])
+    pool = gather(ids, begin[flat], size[flat])
     return PartTokens(
         pool=pool,
         start=starts,
@@ -138,7 +138,7 @@ def _before(ends: Int64, index: Int64) -> Int64:
     return padded
 
 
-def _gather(source: UInt32, begin: Int64, size: Int64) -> UInt32:
+def gather(source: UInt32, begin: Int64, size: Int64) -> UInt32:
     """The slices source[begin : begin + size], one behind the other."""
     offsets = as_offsets(size)
     out = np.empty(offsets[-1], np.uint32)
@@ -218,7 +218,7 @@ def tree_of_requests(
         )
         return RequestTree(scaled, built.leaf, built.leaf, length, length)
     count = len(requests)
-    kept = _kept_outputs(requests, rendered, tokens)
+    kept = kept_outputs(requests, rendered, tokens)
     prompt_tokens = prompts.totals()
     if not kept:
         built = build_prefix_tree(prompts, namespace)
@@ -256,7 +256,7 @@ def tree_of_requests(
     return RequestTree(built.tree, leaf, cached_leaf, prompt_tokens, cached)
 
 
-def _kept_outputs(
+def kept_outputs(
     requests: Sequence[Request], rendered: RenderedRequests, tokens: PartTokens
 ) -> dict[int, UInt32]:
     """Per request with a known output of two tokens or more: its ids less the last, which never gets KV."""

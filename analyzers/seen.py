@@ -37,11 +37,10 @@ def cut_into_chunks(sequences: TokenRuns, cut_after: npt.NDArray[np.uint8]) -> C
     """Cut the runs of a pool into chunks. `cut_after[id]` is 1 for tokens that end a line (may be empty)."""
     from analyzers import chunk_kernels
 
-    return Chunks(
-        *chunk_kernels.cut_into_chunks(
-            sequences.pool, sequences.start, sequences.length, cut_after, SHORTEST_CHUNK
-        )
+    offsets, start, length = chunk_kernels.cut_into_chunks(
+        sequences.pool, sequences.start, sequences.length, cut_after, SHORTEST_CHUNK
     )
+    return Chunks(offsets, length, chunk_kernels.number_by_content(sequences.pool, start, length))
 
 
 def tokens_seen_elsewhere(sequences: TokenRuns, chunks: Chunks, namespace: Int32, reused: Int64) -> Int64:

@@ -138,6 +138,10 @@ class Tokenizer:
             return own
         return self._virtual.setdefault(text, FIRST_VIRTUAL_ID + len(self._virtual))
 
+    def virtual_texts(self) -> dict[int, str]:
+        """The text that each id from FIRST_VIRTUAL_ID on stands for, as far as ids were given."""
+        return {number: text for text, number in self._virtual.items()}
+
     def encode_segments(self, segments: Sequence[Segment]) -> tuple[UInt32, Int64]:
         """The ids of segments of every kind: (uint32 flat, int64 offsets of length segments + 1)."""
         reserved: dict[int, UInt32] = {}
