@@ -41,6 +41,7 @@ class Aibrix(Reader):
     title = "AIBrix workload"
     carries = Carries(text="yes", tools="no", usage="lengths", times="yes")
     keys = ("timestamp", "requests")
+    reach = "record"
 
     @staticmethod
     def matches(record: Any) -> float:

@@ -70,6 +70,7 @@ class Atif(Reader):
     title = "ATIF trajectory"
     carries = Carries(text="yes", tools="if the file lists them", usage="yes", times="yes")
     keys = ("schema_version", "session_id", "agent", "steps", "final_metrics")
+    reach = "record"
 
     @staticmethod
     def matches(record: Any) -> float:

@@ -57,6 +57,7 @@ class BedrockInvocationLog(Reader):
     title = "Bedrock model invocation log (Converse, InvokeModel)"
     carries = Carries(text="yes, below 100 kB", tools="yes", usage="yes", times="start")
     keys = ("schemaType", "timestamp", "accountId", "region", "requestId", "operation", "modelId", "input")
+    reach = "record"
 
     def __init__(self, log: Log, mapping: Any) -> None:
         super().__init__(log, mapping)

@@ -32,6 +32,7 @@ class CacheObjects(Reader):
     title = "Cache objects of an engine"
     carries = Carries(text="no", tools="no", usage="lengths", times="no")
     keys = ("call", "cache_object", "prefix_tokens", "cache_len_before", "new_tokens", "cache_len_after")
+    reach = "record"
 
     @staticmethod
     def matches(record: Any) -> float:

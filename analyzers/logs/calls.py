@@ -151,6 +151,7 @@ class Calls:
 class CallReader(Reader):
     """Reads rows whose request is a body of one dialect: bare, beside its response, or in an HTTP exchange."""
 
+    reach = "record"
     dialect: ClassVar[Dialect]
 
     def __init__(self, log: Log, mapping: Any) -> None:

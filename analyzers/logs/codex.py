@@ -69,6 +69,7 @@ class Codex(Reader):
     title = "Codex rollout"
     carries = Carries(text="items, base instructions in newer files", tools="no", usage="yes", times="yes")
     keys = ("timestamp", "type", "payload", "ordinal")
+    reach = "file"
 
     def __init__(self, log: Log, mapping: Mapping[str, str]) -> None:
         super().__init__(log, mapping)

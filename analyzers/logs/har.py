@@ -21,6 +21,7 @@ class HAR(Reader):
     title = "HAR archives"
     carries = Carries(text="yes", tools="yes", usage="yes", times="start, end")
     keys = ("log",)
+    reach = "record"
 
     def __init__(self, log: Log, mapping: Any) -> None:
         super().__init__(log, mapping)

@@ -56,6 +56,7 @@ class HashTrace(Reader):
         "turn",
         "type",
     )
+    reach = "log"
 
     def __init__(self, log: Log, mapping: Mapping[str, str]) -> None:
         super().__init__(log, mapping)

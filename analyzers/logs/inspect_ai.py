@@ -88,6 +88,7 @@ class InspectAI(Reader):
     title = "inspect_ai log"
     carries = Carries(text="yes", tools="yes", usage="yes", times="yes")
     keys = ("version", "status", "eval", "plan", "results", "stats", "samples")
+    reach = "record"
 
     def __init__(self, log: Log, mapping: Mapping[str, str]) -> None:
         super().__init__(log, mapping)

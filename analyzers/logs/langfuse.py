@@ -55,6 +55,7 @@ class Langfuse(Reader):
     title = "Langfuse export"
     carries = Carries(text="yes", tools="if traced", usage="yes", times="yes")
     keys = ("id", "traceId", "type", "name", "startTime", "input", "output", "model", "usageDetails")
+    reach = "record"
 
     def __init__(self, log: Log, mapping: Mapping[str, str]) -> None:
         super().__init__(log, mapping)

@@ -22,6 +22,7 @@ class LengthsOnly(Reader):
     title = "Lengths only (Azure LLM trace)"
     carries = Carries(text="no", tools="no", usage="lengths", times="yes")
     keys = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
+    reach = "record"
 
     @staticmethod
     def matches(record: Any) -> float:

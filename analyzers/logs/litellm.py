@@ -95,6 +95,7 @@ class LiteLLM(Reader):
         "response",
         "spend",
     )
+    reach = "record"
 
     def __init__(self, log: Log, mapping: Any) -> None:
         super().__init__(log, mapping)

@@ -28,6 +28,7 @@ class LMCache(Reader):
     title = "LMCache agent trace"
     carries = Carries(text="yes, as one string", tools="no", usage="no", times="yes")
     keys = ("timestamp", "input", "output", "session_id")
+    reach = "record"
 
     @staticmethod
     def matches(record: Any) -> float:

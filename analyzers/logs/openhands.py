@@ -71,6 +71,7 @@ class OpenHands(Reader):
     title = "OpenHands trajectory"
     carries = Carries(text="yes", tools="yes", usage="yes", times="yes")
     keys = ("id", "timestamp", "source", "message", "action", "observation", "args", "tool_call_metadata")
+    reach = "file"
 
     def __init__(self, log: Log, mapping: Mapping[str, str]) -> None:
         super().__init__(log, mapping)

@@ -1,6 +1,6 @@
 """Plain tables of prompts: JSONL, CSV or Parquet with one prompt a row, its columns given by `--map` or guessed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -9,6 +9,7 @@ from analyzers.errors import UsageError
 from analyzers.logs.answers import usage_of
 from analyzers.logs.prompt_values import PromptValues
 from analyzers.logs.reader import Carries, NotThisFormatError, Reader, Record
+from analyzers.logs.records import mend
 from analyzers.logs.timestamps import read_time
 from analyzers.request import Identity, Log, Request
 from analyzers.usage import Usage
@@ -65,6 +66,7 @@ class Prompts(Reader):
     title = "Table of prompts (JSONL, CSV, Parquet)"
     carries = Carries(text="yes", tools="if mapped", usage="if mapped", times="if mapped")
     keys = ("prompt", "input", "text", "timestamp", "model", "output")
+    reach = "record"
 
     def __init__(self, log: Log, mapping: Mapping[str, str]) -> None:
         super().__init__(log, mapping)
@@ -78,6 +80,21 @@ class Prompts(Reader):
         self._unseen = dict(mapping)
         self._columns: dict[str, None] = {}
         self._rows = 0
+
+    @classmethod
+    def check_mapping(cls, mapping: Mapping[str, str], records: Iterable[Record]) -> None:
+        reader = cls(Log(), mapping)
+        for record in records:
+            try:
+                reader._check_columns(_FIELDS.decode(mend(record.raw)))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                continue
+            if not reader._unseen:
+                break
+        reader.end_of_input()
+
+    def trust_mapping(self) -> None:
+        self._unseen = {}
 
     @staticmethod
     def matches(record: Any) -> float:

@@ -1,9 +1,9 @@
 """What a log format is: a Reader class, in a file of its own and on one line of the registry."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from analyzers.request import Log
 
@@ -64,11 +64,27 @@ class Reader(ABC):
     carries: ClassVar[Carries]
     keys: ClassVar[tuple[str, ...]]
     """The top-level keys that its records usually have, for naming the nearest format of an unknown one."""
+    reach: ClassVar[Literal["record", "file", "input", "log"]] = "input"
+    """What must be read together, by one reader, for the log to be right.
+
+    "record": nothing; each record is read without any other, so a file may be cut between any two.
+    "file": the records of one file. "input": all files of this format (rows of several files are joined, numbered
+    or compared). "log": all files of any format. At the end of a file or the input, a reader of reach "record" or
+    "file" at most adds notes, which count once however often they are given, or raises CannotEvaluateError if there
+    is no request at all."""
 
     def __init__(self, log: Log, mapping: Mapping[str, str]) -> None:
         """`mapping` is what `--map` gives: our field -> the log's column or dotted path."""
         self.log = log
         self.mapping = mapping
+
+    @classmethod
+    def check_mapping(cls, mapping: Mapping[str, str], records: Iterable[Record]) -> None:
+        """Raise UsageError if the first of all records show that a mapped column is a mistake."""
+        return
+
+    def trust_mapping(self) -> None:  # noqa: B027
+        """`check_mapping` has passed: this reader's records need not have every mapped column."""
 
     @staticmethod
     @abstractmethod

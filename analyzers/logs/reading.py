@@ -1,22 +1,30 @@
-"""All inputs through the reader of their format into one log, with every record accounted for."""
+"""All inputs through the reader of their format into one log or its slices, with every record accounted for."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from itertools import chain, islice
 
 import msgspec
 
-from analyzers.errors import InputError, PcacheError, UsageError
-from analyzers.logs.detect import SAMPLE, detect, unknown_format
+from analyzers.errors import CannotEvaluateError, InputError
+from analyzers.logs.account import FileNote, FileRun, SliceAccount, merged_log
+from analyzers.logs.detect import (
+    ReadOptions,
+    UnknownFormatError,
+    detect,
+    first_records,
+    forced_reader,
+    reader_of,
+)
 from analyzers.logs.inputs import Source, find_sources
 from analyzers.logs.omitted_zeros import fill_omitted_zeros
 from analyzers.logs.reader import IN_ORDER, NotThisFormatError, Reader, Record
-from analyzers.logs.records import NOT_JSON, NOT_UTF8, mend, read_records
-from analyzers.request import Log
+from analyzers.logs.records import NOT_JSON, good_records, mend
+from analyzers.request import Log, Request
 
 UNKNOWN = "unknown format"
 MENDED = "Lone surrogates were read as U+FFFD and NaN as null."
-_MAPPED_FORMAT = "prompts"
-_MOST_LOOKED_AT = 256
 
 
 def read(
@@ -28,119 +36,180 @@ def read(
     strict: bool = False,
 ) -> Log:
     """Read inputs with the given formats; see `analyzers.logs.read_log`."""
-    log = Log()
-    reading = _Reading(log, formats, _forced(format, mapping, formats), dict(mapping or {}), strict)
-    for source in find_sources(inputs):
-        reading.file(source)
-    reading.finish()
+    reading = Reading(formats, ReadOptions(format, tuple((mapping or {}).items()), strict))
+    for number, source in enumerate(find_sources(inputs)):
+        for _ in reading.file(source, number):
+            pass
+    taken, account = reading.take()
+    log = merged_log([account])
+    log.requests, log.parts = taken.requests, taken.parts
     fill_omitted_zeros(log)
     return log
 
 
-def _forced(
-    name: str | None, mapping: Mapping[str, str] | None, formats: Sequence[type[Reader]]
-) -> type[Reader] | None:
-    """The reader that every file gets, if the user named a format or the columns of a table."""
-    if name is None:
-        if not mapping:
-            return None
-        name = _MAPPED_FORMAT
-    for reader in formats:
-        if reader.name == name:
-            return reader
-    raise UsageError(f"--format {name} is unknown; use one of {', '.join(known.name for known in formats)}.")
+class Reading:
+    """Reads files into a log, which is taken whole or in slices.
 
+    A slice is full when `slice_bytes` of records were read. `passes_over`: whether records are only counted, not read.
+    `mapping_is_checked`: see `Reader.trust_mapping`.
+    """
 
-class UnknownFormatError(InputError):
-    """No format matches a file."""
-
-
-class _Reading:
     def __init__(
         self,
-        log: Log,
         formats: Sequence[type[Reader]],
-        forced: type[Reader] | None,
-        mapping: Mapping[str, str],
-        strict: bool,
+        options: ReadOptions,
+        *,
+        slice_bytes: float = math.inf,
+        mapping_is_checked: bool = False,
     ) -> None:
-        self.log = log
         self.formats = formats
-        self.forced = forced
-        self.mapping = mapping
-        self.strict = strict
-        self.readers: dict[type[Reader], Reader] = {}
-        self.problems: list[PcacheError] = []
-        self.empty: list[str] = []
+        self.forced = forced_reader(options, formats)
+        self.mapping = dict(options.mapping)
+        self.strict = options.strict
+        self.slice_bytes = slice_bytes
+        self.passes_over = False
+        self.mapping_is_checked = mapping_is_checked
+        self.log = Log()
+        self._start_slice()
 
-    def file(self, source: Source) -> None:
-        """Read one file. A file that was not named by the user may turn out to be no log."""
+    def _start_slice(self) -> None:
+        self.readers: dict[type[Reader], Reader] = {}
+        self._file = 0
+        self._size = 0
+        self._runs: list[FileRun] = []
+        self._in_runs = (0, 0, 0, 0)
+        """Requests, formats, examples and notes of the log that the runs hold."""
+        self._used: list[FileNote] = []
+        self._empty: list[FileNote] = []
+        self._problems: list[FileNote] = []
+
+    def file(self, source: Source, number: int, kind: type[Reader] | None = None) -> Iterator[None]:
+        """Read one file, the `number`-th of all, giving way whenever a slice is full and may end.
+
+        `kind` is its reader where that is known. A file that was not named by the user may turn out to be no log.
+        """
+        self._file = number
         try:
-            self._read_file(source)
+            yield from self._read_file(source, kind)
         except InputError as error:
             if source.named or self.strict:
                 raise
-            self.problems.append(error)
+            self._problems.append(FileNote(number, str(error)))
             self.log.records += 1
             reason = UNKNOWN if isinstance(error, UnknownFormatError) else "unreadable file"
             self.log.skip(source.name, 1, reason, str(error).split(". Tried:")[0])
+            self._end_file()
+        self._end_run(number, None)
+        if self._size >= self.slice_bytes:
+            yield
 
-    def finish(self) -> None:
-        """End all readers; raise the reason if no file gave a request; check the account."""
-        for reader in self.readers.values():
-            reader.end_of_input()
-        for name in self.empty:
-            self.log.note(f"{name} is empty.")
-        self._stop_if_strict()
+    def take(self) -> tuple[Log, SliceAccount]:
+        """End all readers and hand over what was read since the last time, the notes in the account alone."""
         log = self.log
+        self._end_run(self._file, None)
+        unanswerable = None
+        for reader in self.readers.values():
+            before = log.requests.copy()
+            try:
+                reader.end_of_input()
+            except CannotEvaluateError as error:
+                unanswerable = unanswerable or str(error)
+            self._recount(before)
+            self._end_run(None, reader.name)
+        self._stop_if_strict()
         accounted = len(log.requests) + log.merged + sum(log.skipped.values())
-        assert log.records == accounted, f"{log.records} records, {accounted} accounted for"
-        if log.requests:
-            return
-        if self.problems:
-            raise self.problems[0]
-        if not log.records:
-            raise InputError(f"There is no record in {', '.join(self.empty)}.")
-        first = log.examples[0] if log.examples else None
-        where = f": {first.file}, line {first.line}: {first.reason}. {first.detail}".rstrip() if first else ""
-        raise InputError(f"None of the {log.records} records is a model call{where}")
+        assert self.passes_over or log.records == accounted, (
+            f"{log.records} records, {accounted} accounted for"
+        )
+        account = SliceAccount(
+            records=log.records,
+            merged=log.merged,
+            skipped=tuple(log.skipped.items()),
+            unit=log.unit,
+            prompts_incomplete=log.prompts_incomplete,
+            runs=tuple(self._runs),
+            readers=tuple(self._used),
+            empty=tuple(self._empty),
+            problems=tuple(self._problems),
+            unanswerable=unanswerable,
+        )
+        # The log that readers of records and files hold stays the same object, as if newly made.
+        taken, fresh = replace(log), Log()
+        for field in fields(Log):
+            setattr(log, field.name, getattr(fresh, field.name))
+        self._start_slice()
+        return taken, account
 
-    def _read_file(self, source: Source) -> None:
-        records = self._good_records(source)
-        sample = _first_records(records)
+    def _read_file(self, source: Source, kind: type[Reader] | None) -> Iterator[None]:
+        log, number = self.log, self._file
+        records = good_records(source, log)
+        known = kind or self.forced
+        sample = list(islice(records, 1)) if known else first_records(records)
         if not sample:
-            self.empty.append(source.name)
+            if source.end is None:
+                self._empty.append(FileNote(number, source.name))
             return
-        raws = [record.raw for record in sample]
-        best = self.forced or detect(raws, self.formats)
-        if best is None:
-            raise UnknownFormatError(unknown_format(source.name, raws, self.formats))
-        self.log.formats[source.name] = best.name
-        reader = self._reader(best)
-        read = reader.read
+        best = known or reader_of(source, sample, self.formats)
+        may_end = self.slice_bytes if best.reach == "record" else math.inf
+        read = self._start(source, best)
+        size = self._size
         for record in chain(sample, records):
-            self.log.records += 1
+            log.records += 1
+            size += len(record.raw)
             try:
                 read(record)
             except (NotThisFormatError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 self._read_with_others(record, best, error)
             if self.strict:
                 self._stop_if_strict()
+            if size >= may_end:
+                self._end_file()
+                yield
+                self._file, size = number, 0
+                read = self._start(source, best)
+        self._size = size
+        self._end_file()
+
+    def _start(self, source: Source, kind: type[Reader]) -> Callable[[Record], None]:
+        """What reads the records of a file."""
+        self.log.formats[source.name] = kind.name
+        return _pass_over if self.passes_over else self._reader(kind).read
+
+    def _end_file(self) -> None:
         for opened in self.readers.values():
             opened.end_of_file()
 
-    def _good_records(self, source: Source) -> Iterator[Record]:
-        """Records that are UTF-8; the others are skipped."""
-        for record in read_records(source, self.log):
-            if not record.raw.isascii():
-                try:
-                    record.raw.decode()
-                except UnicodeDecodeError as error:
-                    self.log.records += 1
-                    detail = f"byte {error.start} is not UTF-8; is the file Latin-1?"
-                    self.log.skip(record.file, record.line, NOT_UTF8, detail)
-                    continue
-            yield record
+    def _end_run(self, file: int | None, reader: str | None) -> None:
+        """Note what the log gained since the last run ended."""
+        log = self.log
+        requests, formats, examples, notes = self._in_runs
+        self._in_runs = now = (len(log.requests), len(log.formats), len(log.examples), len(log.notes))
+        if now == (requests, formats, examples, notes):
+            return
+        new_formats = list(islice(reversed(log.formats.items()), len(log.formats) - formats))[::-1]
+        run = FileRun(
+            file,
+            reader,
+            len(log.requests) - requests,
+            tuple(new_formats),
+            tuple(log.examples[examples:]),
+            tuple(log.notes[notes:]),
+        )
+        self._runs.append(run)
+
+    def _recount(self, before: list[Request]) -> None:
+        """Take from the runs the requests that a reader removed at the end; `before` are those until then."""
+        if not before or (
+            len(self.log.requests) >= len(before) and self.log.requests[len(before) - 1] is before[-1]
+        ):
+            return
+        left = {id(request) for request in self.log.requests}
+        place = iter(before)
+        self._runs = [
+            replace(run, requests=sum(id(request) in left for request in islice(place, run.requests)))
+            for run in self._runs
+        ]
+        self._in_runs = (sum(run.requests for run in self._runs), *self._in_runs[1:])
 
     def _read_with_others(self, record: Record, tried: type[Reader], error: Exception) -> None:
         """A record its file's reader refused: mend it, or give it to the format it looks like, or skip it."""
@@ -178,6 +247,9 @@ class _Reading:
         reader = self.readers.get(kind)
         if reader is None:
             reader = self.readers[kind] = kind(self.log, self.mapping)
+            self._used.append(FileNote(self._file, kind.name))
+            if self.mapping_is_checked:
+                reader.trust_mapping()
         return reader
 
     def _stop_if_strict(self) -> None:
@@ -189,16 +261,8 @@ class _Reading:
                 raise InputError(f"{example.file}, line {example.line}: {example.reason}{detail}.")
 
 
-def _first_records(records: Iterator[Record]) -> list[Record]:
-    """Records until enough of them look like JSON objects to tell a format by."""
-    first: list[Record] = []
-    objects = 0
-    for record in records:
-        first.append(record)
-        objects += record.raw[:1] == b"{"
-        if objects == SAMPLE or len(first) == _MOST_LOOKED_AT:
-            break
-    return first
+def _pass_over(record: Record) -> None:
+    """Read nothing."""
 
 
 def _why(error: Exception) -> tuple[str, str]:

@@ -4,7 +4,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -21,6 +21,7 @@ NOT_UTF8: Final = "not UTF-8"
 TOO_LARGE: Final = "over 1 GiB"
 CUT_OFF: Final = "cut off"
 
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _RAW = msgspec.json.Decoder(msgspec.Raw)
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 _BAD_ESCAPE = re.compile(
@@ -30,17 +31,72 @@ _STRING_OR_NUMBER_WORD = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b'
 
 
 def read_records(source: Source, log: Log) -> Iterator[Record]:
-    """The records of one file in order. What is no record is skipped in the log with its reason.
+    """The records of one file, or of a range of its lines, in order. What is none is skipped in the log, with why.
 
     Raises InputError where the whole file cannot be read: UTF-16, a binary file, expanding without end.
     """
     with source.open() as stored:
+        if source.end is not None:
+            yield from _read_lines(source, stored, log)
+            return
         stream = expand(source.name, stored)
         try:
             yield from _records_of(source.name, stream, log)
         except CutOffError as error:
             log.records += 1
             log.skip(source.name, 1, CUT_OFF, str(error))
+
+
+def good_records(source: Source, log: Log) -> Iterator[Record]:
+    """The records of a file that are UTF-8; the others are skipped in the log."""
+    for record in read_records(source, log):
+        if not record.raw.isascii():
+            try:
+                record.raw.decode()
+            except UnicodeDecodeError as error:
+                log.records += 1
+                detail = f"byte {error.start} is not UTF-8; is the file Latin-1?"
+                log.skip(record.file, record.line, NOT_UTF8, detail)
+                continue
+        yield record
+
+
+def is_json_lines(source: Source) -> bool:
+    """Whether a file is plain, not compressed, and its first line a JSON object: then any run of its lines can be
+    read alone, as the `start`, `end` and `first_line` of a Source say."""
+    with source.open() as stored:
+        head = stored.peek(1 << 16)
+        if not head.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"{"):
+            return False
+        stored.read(len(_BYTE_ORDER_MARK) if head.startswith(_BYTE_ORDER_MARK) else 0)
+        first = next(_lines(source.name, stored, Log()), None)
+        return first is not None and not _opens_document(first.raw)
+
+
+def _read_lines(source: Source, stored: io.BufferedReader, log: Log) -> Iterator[Record]:
+    """The records in a range of the lines of a file that `is_json_lines`."""
+    start, end = source.start, source.end or 0
+    if start == 0 and stored.peek(len(_BYTE_ORDER_MARK)).startswith(_BYTE_ORDER_MARK):
+        start = len(_BYTE_ORDER_MARK)
+    stored.seek(start)
+    stream: io.BufferedReader = io.BufferedReader(_UpTo(stored, end - start), 1 << 20)
+    yield from _each(_lines(source.name, stream, log, source.first_line))
+
+
+class _UpTo(io.RawIOBase):
+    """The next bytes of a stream, up to a number of them. Closing it leaves the stream open."""
+
+    def __init__(self, stream: io.BufferedReader, count: int) -> None:
+        self._stream = stream
+        self._left = count
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._stream.readinto(memoryview(buffer).cast("B")[: self._left])
+        self._left -= count
+        return count
 
 
 def _records_of(name: str, stream: io.BufferedReader, log: Log) -> Iterator[Record]:
@@ -51,9 +107,9 @@ def _records_of(name: str, stream: io.BufferedReader, log: Log) -> Iterator[Reco
         yield from (read_parquet if head[:4] == b"PAR1" else read_zip)(name, stream)
         return
     _check_encoding(name, head)
-    if head.startswith(b"\xef\xbb\xbf"):
-        stream.read(3)
-        head = head[3:]
+    if head.startswith(_BYTE_ORDER_MARK):
+        stream.read(len(_BYTE_ORDER_MARK))
+        head = head.removeprefix(_BYTE_ORDER_MARK)
     start = head.lstrip()
     if start[:1] in (b"{", b"["):
         yield from _read_json(name, stream, log)
@@ -99,6 +155,11 @@ def _read_json(name: str, stream: io.BufferedReader, log: Log) -> Iterator[Recor
         lines = iter(rest)
     else:
         yield from _elements(first)
+    yield from _each(lines)
+
+
+def _each(lines: Iterator[Record]) -> Iterator[Record]:
+    """The lines, and the elements of those that hold an array."""
     for record in lines:
         if record.raw[:1] == b"[":
             yield from _elements(record)
@@ -106,9 +167,9 @@ def _read_json(name: str, stream: io.BufferedReader, log: Log) -> Iterator[Recor
             yield record
 
 
-def _lines(name: str, stream: io.BufferedReader, log: Log) -> Iterator[Record]:
-    """Each line that is not blank as a record, white space around it removed."""
-    number = 0
+def _lines(name: str, stream: io.BufferedReader, log: Log, first: int = 1) -> Iterator[Record]:
+    """Each line that is not blank as a record, white space around it removed. `first` is the first one's number."""
+    number = first - 1
     try:
         while line := stream.readline(MAX_RECORD):
             number += 1

@@ -47,6 +47,7 @@ class SweAgent(Reader):
     title = "SWE-agent trajectory"
     carries = Carries(text="yes", tools="calls and results, no definitions", usage="no", times="no")
     keys = ("environment", "trajectory", "history", "info", "replay_config")
+    reach = "record"
 
     @staticmethod
     def matches(record: Any) -> float:

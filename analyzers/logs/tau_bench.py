@@ -29,6 +29,7 @@ class TauBench(Reader):
     title = "tau-bench results"
     carries = Carries(text="yes", tools="calls and results, no definitions", usage="no", times="no")
     keys = ("task_id", "trial", "reward", "info", "traj")
+    reach = "record"
 
     @staticmethod
     def matches(record: Any) -> float:

@@ -38,6 +38,7 @@ class Telemetry(Reader):
     title = "OpenTelemetry GenAI spans"
     carries = Carries(text="if content was captured", tools="if captured", usage="yes", times="yes")
     keys = ("resourceSpans", "traceId", "spanId", "name", "startTimeUnixNano", "attributes", "events")
+    reach = "record"
 
     def __init__(self, log: Log, mapping: Mapping[str, str]) -> None:
         super().__init__(log, mapping)

@@ -56,6 +56,7 @@ class TokenIds(Reader):
     title = "Token-id log"
     carries = Carries(text="ids only", tools="no", usage="no", times="if given")
     keys = ("prompt", "output", "tokens", "token_ids", "prompt_token_ids")
+    reach = "record"
 
     @staticmethod
     def matches(record: Any) -> float:

@@ -39,6 +39,7 @@ class UsageRows(Reader):
     title = "Usage rows and bare responses (JSON, CSV, Parquet)"
     carries = Carries(text="no", tools="no", usage="yes", times="where the row has them")
     keys = ("id", "timestamp", "provider", "model", "usage", "session")
+    reach = "record"
 
     def __init__(self, log: Log, mapping: Any) -> None:
         super().__init__(log, mapping)

@@ -23,6 +23,7 @@ class VCR(Reader):
     title = "VCR cassettes"
     carries = Carries(text="yes", tools="yes", usage="yes", times="answer, to the second")
     keys = ("interactions", "version", "recorded_with", "http_interactions")
+    reach = "record"
 
     def __init__(self, log: Log, mapping: Any) -> None:
         super().__init__(log, mapping)
