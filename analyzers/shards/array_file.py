@@ -7,7 +7,6 @@ multiple of 64 bytes. Only plain values and arrays of plain numbers are read bac
 import os
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -127,7 +126,6 @@ def _rebuilt(
     return msgspec.msgpack.decode(values[name], type=kind)
 
 
-@cache
 def _holds_arrays(kind: Any) -> bool:
     return any(
         getattr(hint, "__origin__", None) is np.ndarray or (is_dataclass(hint) and _holds_arrays(hint))

@@ -9,31 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from analyzers.logs.account import SliceAccount
 from analyzers.prefix_tree import UInt32
 from analyzers.rendering import RenderingAccount
-from analyzers.request import SkippedRecord
 from analyzers.request_rows import RequestRows
 from analyzers.trace import Int32, Int64, Ragged
 
 UInt64 = npt.NDArray[np.uint64]
-
-
-@dataclass(frozen=True)
-class SliceAccount:
-    """What became of the records of a slice, and what a reader of the figures must know; as in `Log`.
-
-    `notes` were given while reading, `notes_at_end` when the shard had been read to its end.
-    """
-
-    records: int
-    merged: int
-    skipped: dict[str, int]
-    examples: list[SkippedRecord]
-    formats: dict[str, str]
-    notes: list[str]
-    notes_at_end: list[str]
-    unit: int = 1
-    prompts_incomplete: bool = False
 
 
 @dataclass(frozen=True)
