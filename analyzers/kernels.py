@@ -1,9 +1,9 @@
 """Compiled kernels of this package: plain arrays in, plain arrays out. Each has a slow twin in the tests.
 
 A sequence is given as runs, slices of one pool of token ids: run k of the pool is
-pool[run_start[k] : run_start[k] + run_length[k]], and sequence s has the runs
-sequence_runs[sequence_offsets[s] : sequence_offsets[s + 1]]. Two sequences that share a run share its place in
-the pool, so equal runs are recognised without looking at their tokens.
+pool[run_start[k] : run_start[k] + run_length[k]], and sequence s has the runs runs[first_run[s] : last_run[s]].
+Two sequences that share a run share its place in the pool, so equal runs are recognised without looking at their
+tokens; a sequence that another continues may lie in the same stretch of `runs`.
 """
 
 import numpy as np
@@ -25,8 +25,18 @@ def slot_of(keys, parent_key, token):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def run_depths(run_length, offsets, runs, depth):  # type: ignore[no-untyped-def]
+    """Write into `depth` the depth at which each of `runs` starts in its list runs[offsets[s] : offsets[s + 1]]."""
+    for s in range(len(offsets) - 1):
+        total = 0
+        for i in range(offsets[s], offsets[s + 1]):
+            depth[i] = total
+            total += run_length[runs[i]]
+
+
+@njit(cache=True)
 def build_tree(  # type: ignore[no-untyped-def]
-    pool, run_start, run_length, run_offsets, runs, run_depth, namespace, namespaces, owner, after
+    pool, run_start, run_length, first_run, last_run, runs, run_depth, namespace, namespaces, owner, after
 ):
     """Insert sequences one after another into one radix forest a namespace.
 
@@ -35,7 +45,7 @@ def build_tree(  # type: ignore[no-untyped-def]
     Returns parent, depth_start, depth_end, first_request (int32 a node, in order of creation) and the node at
     which each sequence ends (int32, -1 where it is empty).
     """
-    sequences = len(run_offsets) - 1
+    sequences = len(first_run)
     most_nodes = 2 * sequences + 1
     parent = np.empty(most_nodes, np.int32)
     depth_start = np.empty(most_nodes, np.int32)
@@ -50,7 +60,7 @@ def build_tree(  # type: ignore[no-untyped-def]
     child = np.empty(slots, np.int32)
     nodes = 0
     for s in range(sequences):
-        first, last = run_offsets[s], run_offsets[s + 1]
+        first, last = first_run[s], last_run[s]
         total = 0
         if last > first:
             total = run_depth[last - 1] + run_length[runs[last - 1]]
@@ -84,7 +94,7 @@ def build_tree(  # type: ignore[no-untyped-def]
             end = min(depth_end[edge], total)
             h = holder[edge]
             # First run of the holder that reaches beyond `depth`, by bisection on run_depth.
-            low, high = run_offsets[h], run_offsets[h + 1]
+            low, high = first_run[h], last_run[h]
             while high - low > 1:
                 middle = (low + high) // 2
                 if run_depth[middle] <= depth:

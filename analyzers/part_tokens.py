@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from analyzers.prefix_tree import TokenRuns, UInt32, build_prefix_tree
+from analyzers.prefix_tree import TokenRuns, TreeWithOutputs, UInt32, build_tree_with_outputs
 from analyzers.request import Dialect, Log, PartKind, Request
 from analyzers.trace import Int32, Int64, PrefixTree
 
@@ -208,58 +209,46 @@ def tree_of_requests(
 
     In a hash-only trace each id stands for `log.unit` tokens, and a prompt's length is what the log says.
     """
-    requests = log.requests
     if log.unit > 1:
-        built = build_prefix_tree(prompts, namespace)
-        tree = built.tree
-        length = np.array([logged_prompt(r) for r in requests], np.int64)
-        scaled = PrefixTree(
-            tree.parent, tree.depth_start * log.unit, tree.depth_end * log.unit, tree.first_request
-        )
-        return RequestTree(scaled, built.leaf, built.leaf, length, length)
-    count = len(requests)
-    kept = kept_outputs(requests, rendered, tokens)
-    prompt_tokens = prompts.totals()
-    if not kept:
-        built = build_prefix_tree(prompts, namespace)
-        return RequestTree(built.tree, built.leaf, built.leaf, prompt_tokens, prompt_tokens)
-    with_output = np.array(sorted(kept), np.int64)
-    # Sequences in request order, a request's prompt in front of its prompt with output.
-    owner = np.sort(np.concatenate([np.arange(count), with_output])).astype(np.int32)
-    is_output = np.zeros(len(owner), bool)
-    is_output[1:] = owner[1:] == owner[:-1]
-    after = np.where(is_output, np.arange(len(owner)) - 1, -1).astype(np.int32)
-    own = np.diff(prompts.offsets)[owner]
-    counts = own + is_output
-    offsets = as_offsets(counts)
-    runs = np.empty(offsets[-1], np.int64)
-    output_slots = offsets[1:][is_output] - 1
-    of_output = np.zeros(len(runs), bool)
-    of_output[output_slots] = True
-    runs[of_output] = len(prompts.start) + np.arange(len(with_output))
-    runs[~of_output] = prompts.runs[positions(prompts.offsets[:-1][owner], own)]
-    outputs = [kept[int(i)] for i in with_output]
-    lengths = np.array([len(ids) for ids in outputs], np.int64)
-    sequences = TokenRuns(
-        pool=np.concatenate([prompts.pool, *outputs]),
+        built = build_tree_with_outputs(prompts, np.zeros(len(prompts), bool), namespace)
+        return in_tokens(built, log.unit, np.array([logged_prompt(r) for r in log.requests], np.int64))
+    kept = kept_outputs(log.requests, rendered, tokens)
+    has_output = np.zeros(len(prompts), bool)
+    has_output[list(kept)] = True
+    sequences = _with_outputs(prompts, kept, has_output) if kept else prompts
+    built = build_tree_with_outputs(sequences, has_output, namespace)
+    return RequestTree(built.tree, built.leaf, built.cached_leaf, prompts.totals(), sequences.totals())
+
+
+def in_tokens(built: TreeWithOutputs, unit: int, length: Int64) -> RequestTree:
+    """The tree of a hash-only trace, whose ids stand for `unit` tokens each, with depths in tokens.
+
+    `length` (int64) is the prompt length of each request that the log states.
+    """
+    tree = built.tree
+    scaled = PrefixTree(tree.parent, tree.depth_start * unit, tree.depth_end * unit, tree.first_request)
+    return RequestTree(scaled, built.leaf, built.leaf, length, length)
+
+
+def _with_outputs(
+    prompts: TokenRuns, kept: dict[int, UInt32], has_output: npt.NDArray[np.bool_]
+) -> TokenRuns:
+    """The prompts with a run more for each output that is kept, right behind its prompt's."""
+    lengths = np.array([len(ids) for ids in kept.values()], np.int64)
+    new_runs = len(prompts.start) + np.arange(len(kept))
+    return TokenRuns(
+        pool=np.concatenate([prompts.pool, *kept.values()]),
         start=np.concatenate([prompts.start, len(prompts.pool) + as_offsets(lengths)[:-1]]),
         length=np.concatenate([prompts.length, lengths]),
-        offsets=offsets,
-        runs=runs,
+        offsets=prompts.offsets + as_offsets(has_output.astype(np.int64)),
+        runs=np.insert(prompts.runs, prompts.offsets[1:][has_output], new_runs),
     )
-    built = build_prefix_tree(sequences, namespace[owner], owner, after)
-    leaf = built.leaf[~is_output]
-    cached_leaf = leaf.copy()
-    cached_leaf[with_output] = built.leaf[is_output]
-    cached = prompt_tokens.copy()
-    cached[with_output] += lengths
-    return RequestTree(built.tree, leaf, cached_leaf, prompt_tokens, cached)
 
 
 def kept_outputs(
     requests: Sequence[Request], rendered: RenderedRequests, tokens: PartTokens
 ) -> dict[int, UInt32]:
-    """Per request with a known output of two tokens or more: its ids less the last, which never gets KV."""
+    """Per request, in order, with a known output of two tokens or more: its ids less the last, which never gets KV."""
     kept: dict[int, UInt32] = {}
     for i, (request, answer) in enumerate(zip(requests, rendered.outputs, strict=True)):
         ids: UInt32 | None = None

@@ -35,10 +35,10 @@ class TokenRuns:
 
     def run_depths(self) -> Int32:
         """Depth at which each entry of `runs` starts in its sequence (int32)."""
-        lengths = self.length[self.runs]
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        counts = np.diff(self.offsets)
-        depths: Int32 = (ends[:-1] - np.repeat(ends[self.offsets[:-1]], counts)).astype(np.int32)
+        from analyzers import kernels
+
+        depths = np.empty(len(self.runs), np.int32)
+        kernels.run_depths(self.length, self.offsets, self.runs, depths)
         return depths
 
     def totals(self) -> Int64:
@@ -82,23 +82,70 @@ def build_prefix_tree(
     each sequence belongs to (default: its own index) and must not decrease. `after` names an earlier sequence
     that is a prefix of this one (default: none), so that insertion goes on from its end.
     """
-    from analyzers import kernels
-
     count = len(sequences)
     owners = np.arange(count, dtype=np.int32) if owner is None else owner.astype(np.int32)
     continued = np.full(count, -1, np.int32) if after is None else after.astype(np.int32)
-    namespaces = int(namespace.max()) + 1 if count else 0
+    first, last = sequences.offsets[:-1], sequences.offsets[1:]
+    return _grown(sequences, first, last, sequences.run_depths(), namespace, owners, continued)
+
+
+@dataclass(frozen=True)
+class TreeWithOutputs:
+    """A prefix tree, and for each request (int32) where its prompt and where its prompt with output ends.
+
+    -1 where that is empty; the two are the same for a request without output.
+    """
+
+    tree: PrefixTree
+    leaf: Int32
+    cached_leaf: Int32
+
+
+def build_tree_with_outputs(
+    sequences: TokenRuns, has_output: npt.NDArray[np.bool_], namespace: Int32, run_depth: Int32 | None = None
+) -> TreeWithOutputs:
+    """The radix forest of requests: sequence r is the prompt of request r, and where has_output[r] (bool) its last
+    run is the output. `run_depth` is from `run_depths`, which computes it if it is None."""
+    count = len(sequences)
+    owner = np.repeat(np.arange(count, dtype=np.int32), 1 + has_output)
+    # A request's prompt stands in front of its prompt with output.
+    of_output = np.zeros(len(owner), bool)
+    of_output[1:] = owner[1:] == owner[:-1]
+    last = sequences.offsets[1:][owner] - (has_output[owner] & ~of_output)
+    after = np.where(of_output, np.arange(len(owner)) - 1, -1).astype(np.int32)
+    depths = sequences.run_depths() if run_depth is None else run_depth
+    first = sequences.offsets[:-1][owner]
+    built = _grown(sequences, first, last, depths, namespace[owner], owner, after)
+    leaf = built.leaf[~of_output]
+    cached_leaf = leaf.copy()
+    cached_leaf[has_output] = built.leaf[of_output]
+    return TreeWithOutputs(built.tree, leaf, cached_leaf)
+
+
+def _grown(
+    sequences: TokenRuns,
+    first_run: Int64,
+    last_run: Int64,
+    run_depth: Int32,
+    namespace: Int32,
+    owner: Int32,
+    after: Int32,
+) -> BuiltTree:
+    from analyzers import kernels
+
+    namespaces = int(namespace.max()) + 1 if len(namespace) else 0
     parent, start, end, first, leaf = kernels.build_tree(
         sequences.pool,
         sequences.start,
         sequences.length,
-        sequences.offsets,
+        first_run,
+        last_run,
         sequences.runs,
-        sequences.run_depths(),
+        run_depth,
         namespace.astype(np.int32),
         namespaces,
-        owners,
-        continued,
+        owner,
+        after,
     )
     return in_canonical_order(PrefixTree(parent, start, end, first), leaf)
 

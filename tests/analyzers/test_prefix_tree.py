@@ -1,11 +1,19 @@
 """The tree, and what is read off it, against brute force over whole token lists."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers import kernels
-from analyzers.prefix_tree import BuiltTree, TokenRuns, build_prefix_tree, plain_runs
+from analyzers.prefix_tree import (
+    BuiltTree,
+    TokenRuns,
+    build_prefix_tree,
+    build_tree_with_outputs,
+    plain_runs,
+)
 
 FEW_TOKENS = st.integers(0, 2)
 PROMPT = st.lists(FEW_TOKENS, max_size=12)
@@ -134,6 +142,33 @@ def test_outputs_continue_their_prompt_and_do_not_count_as_prompts(
         whole = BuiltTree(tree.tree, tree.leaf[1::2])
         nodes = path(whole, i)
         assert (int(tree.tree.depth_end[nodes[-1]]) if nodes else 0) == len(p + o)
+
+
+@given(st.lists(st.tuples(PROMPT, st.none() | PROMPT, st.integers(0, 1)), max_size=10))
+def test_outputs_behind_their_prompts_give_the_tree_of_prompts_and_prompts_with_outputs(
+    requests: list[tuple[list[int], list[int] | None, int]],
+) -> None:
+    """Prompt and prompt with output share the runs of one list, or are two sequences of their own."""
+    has_output = np.array([o is not None for _, o, _ in requests], bool)
+    namespace = np.array([n for _, _, n in requests], np.int32)
+    pieces = plain_runs(
+        [np.array(s, np.uint32) for p, o, _ in requests for s in (p, o) if s is not None],
+    )
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(1 + has_output)])
+    together = build_tree_with_outputs(replace(pieces, offsets=offsets), has_output, namespace)
+    owner = np.repeat(np.arange(len(requests), dtype=np.int32), 1 + has_output)
+    apart = build_prefix_tree(
+        plain_runs(
+            [np.array(s, np.uint32) for p, o, _ in requests for s in ([p] if o is None else [p, p + o])]
+        ),
+        namespace[owner],
+        owner,
+    )
+    for name in ("parent", "depth_start", "depth_end", "first_request"):
+        assert getattr(together.tree, name).tolist() == getattr(apart.tree, name).tolist()
+    begins = np.flatnonzero(np.diff(owner, prepend=-1))
+    assert together.leaf.tolist() == apart.leaf[begins].tolist()
+    assert together.cached_leaf.tolist() == apart.leaf[begins + has_output].tolist()
 
 
 def test_an_empty_log_gives_an_empty_tree() -> None:
