@@ -134,7 +134,9 @@ def compare_with_peer(trace: Trace, parquet: Path, folder: Path) -> None:
     """Times and LRU figures beside kvcache-simulator's, on whole prompt blocks of 16 tokens."""
     from analyzers.hash_export import block_ids
     from simulators.blocks import cached_sequences
-    from simulators.sweep import hits_by_request, least_blocks, stack_records, touches
+    from simulators.stack_records import stack_records
+    from simulators.sweep import hits_by_request, least_blocks
+    from simulators.touch_records import touches
 
     hashed = folder / "hashed.jsonl"
     with hashed.open("w") as file:

@@ -9,7 +9,9 @@ import numpy as np
 from analyzers.errors import UsageError
 from analyzers.trace import RequestTable
 from simulators.blocks import CachedSequences
-from simulators.sweep import StackRecords, Touches, check_capacity, least_blocks
+from simulators.stack_records import StackRecords
+from simulators.sweep import check_capacity, least_blocks
+from simulators.touch_records import Touches
 
 CapacityUnit = Literal["blocks", "tokens", "bytes"]
 _STEPS_A_DOUBLING = 2

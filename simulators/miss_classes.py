@@ -13,7 +13,9 @@ import numpy as np
 
 from analyzers.trace import Int64
 from simulators.blocks import CachedSequences
-from simulators.sweep import StackRecords, Touches, ages
+from simulators.stack_records import StackRecords
+from simulators.sweep import ages
+from simulators.touch_records import Touches
 
 
 class MissClass(StrEnum):

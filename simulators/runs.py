@@ -12,15 +12,15 @@ from simulators.engines import replay_engine
 from simulators.grids import Capacities, automatic_capacities, automatic_lifetimes, settle_capacities
 from simulators.lifecycle import Loss
 from simulators.miss_classes import MissClass, MissClasses, classify_misses, sweep_losses
+from simulators.stack_records import stack_records
 from simulators.sweep import (
     BlockSweep,
     check_capacity,
     hits_by_request,
     reuse_interval_percentiles,
-    stack_records,
     sweep_block_size,
-    touches,
 )
+from simulators.touch_records import touches
 from simulators.working_set import WorkingSet, working_sets
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def run_sweep(
         reusable_tokens=int(sequences.seen_tokens().sum()),
         sizes=sizes,
         reuse_interval_s=reuse_interval_percentiles(touched, records[0]),
-        working_sets=working_sets(sequences, touched, records[0].size, windows),
+        working_sets=working_sets(touched, records[0], windows),
     )
 
 

@@ -12,60 +12,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from analyzers.errors import CannotEvaluateError, UsageError
-from analyzers.trace import NO_TIME, Int32, Int64, RequestTable
-from simulators.blocks import CachedSequences, check_block_size
+from analyzers.errors import UsageError
+from analyzers.trace import Int64, RequestTable
+from simulators.blocks import CachedSequences
+from simulators.stack_records import StackRecords, lifetime_index, untimed
+from simulators.touch_records import Touches
 
-NO_EXPIRY_NS = np.iinfo(np.int64).max
 PERCENTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
 KNEE_SHARE = 0.99
 """The knee is the least capacity that reaches this share of the unbounded hits."""
-
-
-@dataclass(frozen=True)
-class Touches:
-    """Stretches of each request's path by the request that touched them last before; see `touch_runs`.
-
-    `age_ns` (int64 a stretch) is the time since that touch; None where a request has no time.
-    """
-
-    offsets: Int64
-    request: Int32
-    last: Int32
-    start: Int32
-    end: Int32
-    age_ns: Int64 | None
-    time_ns: Int64 | None
-
-
-@dataclass(frozen=True)
-class StackRecords:
-    """Per stretch of Touches, at one block size (int64 arrays, in blocks): stack distance of its first block,
-    how many of its blocks may be read, how many it has; see `stack_distances`."""
-
-    size: int
-    distance: Int64
-    readable: Int64
-    width: Int64
-
-    def least_capacity(self, share: float) -> int:
-        """The least capacity in blocks that hits at least `share` of what an unbounded cache hits; 0 if nothing."""
-        used = self.readable > 0
-        begins, ends = self.distance[used], (self.distance + self.readable)[used]
-        if not len(begins):
-            return 0
-        at = np.concatenate([begins, ends])
-        order = np.argsort(at, kind="stable")
-        at = at[order]
-        slope = np.cumsum(np.where(order < len(begins), 1, -1))
-        hits = np.concatenate([np.zeros(1, np.int64), np.cumsum(slope[:-1] * np.diff(at))])
-        target = int(np.ceil(share * int(hits[-1])))
-        k = int(np.searchsorted(hits, target))
-        if k == 0:
-            return int(at[0])
-        return int(at[k] - (int(hits[k]) - target) // int(slope[k - 1]))
 
 
 @dataclass(frozen=True)
@@ -105,37 +61,6 @@ class BlockSweep:
     """Percentiles of the capacity needed by a hit block."""
     capacity_doublings: tuple[Doubling, ...]
     ttl_doublings: tuple[Doubling, ...]
-
-
-def touches(sequences: CachedSequences, requests: RequestTable) -> Touches:
-    """The stretches of all paths by their last toucher: the same for every block size."""
-    from simulators.kernels.paths import touch_runs
-
-    offsets, last, start, end = touch_runs(
-        sequences.parent, sequences.depth_start, sequences.depth_end, sequences.leaf
-    )
-    request = np.repeat(np.arange(len(sequences), dtype=np.int32), np.diff(offsets))
-    timed = bool(np.all(requests.time_ns != NO_TIME))
-    age = requests.time_ns[request] - requests.time_ns[last] if timed else None
-    return Touches(offsets, request, last, start, end, age, requests.time_ns if timed else None)
-
-
-def stack_records(sequences: CachedSequences, touched: Touches, size: int) -> StackRecords:
-    """Stack distances at one block size. Raises UsageError for a size the trace cannot be cut into."""
-    from simulators.kernels.stack import stack_distances
-
-    check_block_size(size, sequences.unit)
-    distance, readable, width = stack_distances(
-        touched.offsets,
-        touched.last,
-        touched.start,
-        touched.end,
-        size,
-        sequences.known_tokens,
-        sequences.total_tokens,
-        sequences.most_hit_blocks(size),
-    )
-    return StackRecords(size, distance, readable, width)
 
 
 def least_blocks(sequences: CachedSequences, size: int) -> int:
@@ -186,7 +111,6 @@ def sweep_block_size(
     flat = max(records.least_capacity(1.0), least)
     hits = _hit_tokens(touched, records, records.readable, capacities, ttls)
     resident = _hit_tokens(touched, records, records.width, capacities, ttls)
-    ceiling = int(records.readable.sum()) * size
     return BlockSweep(
         block_size=size,
         least_blocks=least,
@@ -195,7 +119,7 @@ def sweep_block_size(
         hit_tokens=hits,
         duplicate_writes=(resident - hits) // size,
         unbounded_hit_tokens=_hit_tokens(touched, records, records.readable, unbounded, ttls)[:, 0],
-        ceiling_tokens=ceiling,
+        ceiling_tokens=records.readable_blocks() * size,
         knee_blocks=max(records.least_capacity(KNEE_SHARE), least),
         flat_blocks=flat,
         stack_distance_blocks={p: records.least_capacity(p) for p in PERCENTILES},
@@ -209,7 +133,7 @@ def reuse_interval_percentiles(touched: Touches, records: StackRecords) -> dict[
     if touched.age_ns is None or not records.readable.any():
         return None
     order = np.argsort(touched.age_ns, kind="stable")
-    reached = np.cumsum(records.readable[order])
+    reached = np.cumsum((records.readable * records.weight)[order])
     at = [int(np.searchsorted(reached, np.ceil(p * reached[-1]))) for p in PERCENTILES]
     return {p: float(touched.age_ns[order[k]]) / 1e9 for p, k in zip(PERCENTILES, at, strict=True)}
 
@@ -217,9 +141,7 @@ def reuse_interval_percentiles(touched: Touches, records: StackRecords) -> dict[
 def ages(touched: Touches) -> Int64:
     """Nanoseconds since the last touch, per stretch. Raises CannotEvaluateError for a trace without times."""
     if touched.age_ns is None:
-        raise CannotEvaluateError(
-            "lifetimes cannot be swept because some requests have no time; leave --ttl out or add timestamps"
-        )
+        raise untimed()
     return touched.age_ns
 
 
@@ -231,15 +153,10 @@ def _hit_tokens(
     ttls: Sequence[float | None],
 ) -> Int64:
     """int64[lifetimes, capacities]; both ascend, None is the last lifetime."""
-    from simulators.kernels.stack import hit_blocks
-
+    lifetime = np.zeros(len(width), np.int64)
     if any(t is not None for t in ttls):
-        edges = np.array([NO_EXPIRY_NS if t is None else round(t * 1e9) for t in ttls], np.int64)
-        lifetime: npt.NDArray[np.int64] = np.searchsorted(edges, ages(touched))
-    else:
-        lifetime = np.zeros(len(width), np.int64)
-    hits: Int64 = hit_blocks(records.distance, width, lifetime, len(ttls), capacities)
-    return hits * records.size
+        lifetime = lifetime_index(ages(touched), ttls)
+    return records.hit_tokens(width, lifetime, len(ttls), capacities)
 
 
 def _capacity_doublings(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzers.trace import Int64
-from simulators.blocks import CachedSequences
-from simulators.sweep import Touches
+from simulators.stack_records import StackRecords
+from simulators.touch_records import Touches
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class WorkingSet:
 
 
 def working_sets(
-    sequences: CachedSequences, touched: Touches, size: int, windows_s: Sequence[float], spans: int = 60
+    touched: Touches, records: StackRecords, windows_s: Sequence[float], spans: int = 60
 ) -> tuple[WorkingSet, ...]:
     """The working set over time for each window, `()` for a trace without times."""
     from simulators.kernels.stack import working_set
@@ -34,13 +34,12 @@ def working_sets(
     blocks = working_set(
         touched.offsets,
         touched.last,
-        touched.start,
-        touched.end,
-        size,
-        sequences.total_tokens,
+        records.width * records.weight,
+        records.own,
         times,
         np.array([round(w * 1e9) for w in windows_s], np.int64),
     )
+    tokens = blocks * records.size // records.unit
     # Counted from the first: a float cannot hold nanoseconds since the epoch exactly.
     length = int(times[-1]) - int(times[0])
     starts = int(times[0]) + np.linspace(0, length, spans, endpoint=False).astype(np.int64)
@@ -48,12 +47,12 @@ def working_sets(
     series = []
     for w, window in enumerate(windows_s):
         peaks = np.zeros(spans, np.int64)
-        np.maximum.at(peaks, span, blocks[:, w] * size)
+        np.maximum.at(peaks, span, tokens[:, w])
         series.append(
             WorkingSet(
                 window_s=window,
-                peak_tokens=int(blocks[:, w].max()) * size,
-                median_tokens=int(np.median(blocks[:, w])) * size,
+                peak_tokens=int(tokens[:, w].max()),
+                median_tokens=int(np.median(tokens[:, w])),
                 time_ns=starts,
                 peak_in_span_tokens=peaks,
             )

@@ -31,58 +31,62 @@ def _sum_to(tree, index):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def stack_distances(  # type: ignore[no-untyped-def]
-    offsets, last, start, end, size, known_tokens, total_tokens, most_hits
+    live, state, row, offsets, last, start, end, weight, unit, own, size, total_tokens, most_hits
 ):
-    """Stack distance of each stretch of touch_runs in blocks of `size` tokens.
+    """Stack distance of each stretch of touch_runs in blocks of `size` tokens, for requests row, row + 1, ….
 
     Returns, per stretch (int64): the number of distinct blocks above its first block, and one more where a
     partial block of a request in between took the last room; how many of its blocks may be read (`most_hits` is
     per request, in blocks); how many blocks it has. With a capacity of C blocks, clip(C − distance, 0, n) of the
     first n blocks are in the cache. Holds for C of at least ceil(total_tokens / size) of every request.
+
+    A block of stretch i stands for weight[i] / unit blocks (1 / 1 unless the stretches are a sample), and request r
+    leaves own[r] / unit blocks. Of the blocks above a stretch those of its own path are counted as they are, only
+    foreign ones by their weight. A stretch that nothing touched before has last −1 and comes back as zeros.
+
+    `live` (int64, all requests of the log + 1) and `state` (int64[3], at first 0, −1, the largest int64) are what
+    one call leaves to the next, so a log can be given in pieces, one call a piece.
     """
-    requests = len(known_tokens)
-    live = np.zeros(requests + 1, np.int64)
     distance = np.zeros(len(last), np.int64)
     readable = np.zeros(len(last), np.int64)
     width = np.zeros(len(last), np.int64)
-    stacked = np.int64(0)
-    last_partial = -1
     # Oldest last touch among the blocks accessed since the last request with a partial block.
-    oldest_since = requests
-    for r in range(requests):
-        blocks = total_tokens[r] // size
-        seen = 0
-        for i in range(offsets[r], offsets[r + 1]):
+    stacked, last_partial, oldest_since = state[0], state[1], state[2]
+    for k in range(len(total_tokens)):
+        r = row + k
+        passed, passed_since = np.int64(0), np.int64(0)
+        for i in range(offsets[k], offsets[k + 1]):
             j = last[i]
+            if j < 0:
+                break
+            if i > offsets[k] and j != last[i - 1]:
+                passed_since = passed
             first_block, end_block = start[i] // size, end[i] // size
-            seen = end_block
-            above = stacked - _sum_to(live, j)
+            above = first_block + (stacked - _sum_to(live, j) - passed_since) // unit
             if j <= last_partial and oldest_since >= j:
                 above += 1
             distance[i] = above
             width[i] = end_block - first_block
-            readable[i] = max(0, min(end_block, most_hits[r]) - first_block)
-        moved = 0
-        for i in range(offsets[r], offsets[r + 1]):
-            j = last[i]
-            count = end[i] // size - start[i] // size
-            if count:
-                _add(live, j, -count)
-                moved += count
-                oldest_since = min(oldest_since, j)
-        _add(live, r, blocks)
-        stacked += blocks - moved
-        if blocks > seen:
+            readable[i] = max(0, min(end_block, most_hits[k]) - first_block)
+            passed += width[i] * weight[i]
+        for i in range(offsets[k], offsets[k + 1]):
+            if width[i]:
+                _add(live, last[i], -width[i] * weight[i])
+                oldest_since = min(oldest_since, last[i])
+        _add(live, r, own[k])
+        stacked += own[k] - passed
+        if own[k] > passed:
             oldest_since = -1
-        if total_tokens[r] % size:
+        if total_tokens[k] % size:
             last_partial = r
-            oldest_since = requests
+            oldest_since = np.iinfo(np.int64).max
+    state[0], state[1], state[2] = stacked, last_partial, oldest_since
     return distance, readable, width
 
 
 @njit(cache=True)
-def hit_blocks(distance, width, lifetime, lifetimes, capacities):  # type: ignore[no-untyped-def]
-    """Σ clip(C − distance, 0, width) over the stretches alive, for every lifetime and capacity.
+def hit_blocks(distance, width, weight, lifetime, lifetimes, capacities):  # type: ignore[no-untyped-def]
+    """Σ weight · clip(C − distance, 0, width) over the stretches alive, for every lifetime and capacity.
 
     `lifetime[i]` is the index of the shortest lifetime that keeps stretch i alive (`lifetimes`: none does);
     `capacities` ascend, in blocks. Returns int64[lifetimes, capacities].
@@ -96,10 +100,10 @@ def hit_blocks(distance, width, lifetime, lifetimes, capacities):  # type: ignor
             continue
         enters = np.searchsorted(capacities, distance[i], side="right")
         whole = np.searchsorted(capacities, distance[i] + width[i], side="left")
-        slope[t, enters] += 1
-        level[t, enters] -= distance[i]
-        slope[t, whole] -= 1
-        level[t, whole] += distance[i] + width[i]
+        slope[t, enters] += weight[i]
+        level[t, enters] -= weight[i] * distance[i]
+        slope[t, whole] -= weight[i]
+        level[t, whole] += weight[i] * (distance[i] + width[i])
     hits = np.zeros((lifetimes, points), np.int64)
     for t in range(lifetimes):
         rising, constant = np.int64(0), np.int64(0)
@@ -113,27 +117,26 @@ def hit_blocks(distance, width, lifetime, lifetimes, capacities):  # type: ignor
 
 
 @njit(cache=True)
-def working_set(offsets, last, start, end, size, total_tokens, time_ns, window_ns):  # type: ignore[no-untyped-def]
+def working_set(offsets, last, blocks, own, time_ns, window_ns):  # type: ignore[no-untyped-def]
     """Distinct blocks touched in the `window_ns[w]` before and at each request: int64[requests, windows].
 
-    `time_ns` does not decrease.
+    `blocks` (int64 a stretch) last touched by `last` are touched anew; `own` (int64 a request) is what each request
+    touches. `time_ns` does not decrease.
     """
-    requests, windows = len(total_tokens), len(window_ns)
+    requests, windows = len(own), len(window_ns)
     live = np.zeros(requests + 1, np.int64)
-    blocks = np.zeros((requests, windows), np.int64)
+    touched = np.zeros((requests, windows), np.int64)
     oldest = np.zeros(windows, np.int64)
     stacked = np.int64(0)
     for r in range(requests):
-        moved = 0
+        stacked += own[r]
+        _add(live, r, own[r])
         for i in range(offsets[r], offsets[r + 1]):
-            count = end[i] // size - start[i] // size
-            if count:
-                _add(live, last[i], -count)
-                moved += count
-        _add(live, r, total_tokens[r] // size)
-        stacked += total_tokens[r] // size - moved
+            if blocks[i]:
+                _add(live, last[i], -blocks[i])
+                stacked -= blocks[i]
         for w in range(windows):
             while time_ns[oldest[w]] < time_ns[r] - window_ns[w]:
                 oldest[w] += 1
-            blocks[r, w] = stacked - _sum_to(live, oldest[w] - 1)
-    return blocks
+            touched[r, w] = stacked - _sum_to(live, oldest[w] - 1)
+    return touched

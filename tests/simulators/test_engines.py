@@ -8,7 +8,9 @@ from analyzers.errors import UsageError
 from analyzers.trace import Trace
 from simulators.blocks import cached_sequences
 from simulators.engines import ENGINES, replay_engine
-from simulators.sweep import hits_by_request, least_blocks, stack_records, touches
+from simulators.stack_records import stack_records
+from simulators.sweep import hits_by_request, least_blocks
+from simulators.touch_records import touches
 from tests.shared_folder import SHARED, needs_shared
 from tests.simulators.engine_twins import SglangTwin, vllm_hits
 from tests.simulators.random_logs import TokenLog, token_logs

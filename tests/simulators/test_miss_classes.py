@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 
 from simulators.blocks import cached_sequences
 from simulators.miss_classes import MissClass, classify_misses, sweep_losses
-from simulators.sweep import hits_by_request, least_blocks, stack_records, touches
+from simulators.stack_records import stack_records
+from simulators.sweep import hits_by_request, least_blocks
+from simulators.touch_records import touches
 from tests.simulators.random_logs import TokenLog, token_logs
 from tests.trace_builder import trace_from_tokens
 

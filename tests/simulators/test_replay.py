@@ -20,8 +20,10 @@ from simulators.policies.priority import PriorityRule
 from simulators.replay import replay
 from simulators.replay_settings import ReplaySettings
 from simulators.replicas import Replicas
-from simulators.sweep import hits_by_request, least_blocks, stack_records, touches
+from simulators.stack_records import stack_records
+from simulators.sweep import hits_by_request, least_blocks
 from simulators.tiers import Tier
+from simulators.touch_records import touches
 from tests.shared_folder import SHARED, needs_shared
 from tests.simulators.replay_scenarios import (
     assert_same,

@@ -11,15 +11,15 @@ from analyzers.logs import read_log
 from analyzers.pipeline import TraceOptions, trace_log
 from analyzers.trace import Trace
 from simulators.blocks import cached_sequences
+from simulators.stack_records import stack_records
 from simulators.sweep import (
     check_capacity,
     hits_by_request,
     least_blocks,
     reuse_interval_percentiles,
-    stack_records,
     sweep_block_size,
-    touches,
 )
+from simulators.touch_records import touches
 from simulators.working_set import working_sets
 from tests.shared_folder import SHARED, needs_shared
 from tests.simulators.random_logs import BlockRequest, TokenLog, block_requests, direct_lru, token_logs
@@ -153,7 +153,7 @@ def test_the_working_set_is_the_distinct_blocks_of_the_window(log: TokenLog, siz
     trace = log.trace()
     sequences = cached_sequences(trace)
     touched = touches(sequences, trace.requests)
-    (result,) = working_sets(sequences, touched, size, [float(window)])
+    (result,) = working_sets(touched, stack_records(sequences, touched, size), [float(window)])
     peaks = []
     for now in log.times:
         recent = [r for r in range(len(log.times)) if now - window <= log.times[r] <= now]
