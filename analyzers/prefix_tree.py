@@ -33,11 +33,11 @@ class TokenRuns:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def run_depths(self) -> Int32:
-        """Depth at which each entry of `runs` starts in its sequence (int32)."""
+    def run_depths(self, out: Int32 | None = None) -> Int32:
+        """Depth at which each entry of `runs` starts in its sequence (int32), written into `out` if given."""
         from analyzers import kernels
 
-        depths = np.empty(len(self.runs), np.int32)
+        depths = np.empty(len(self.runs), np.int32) if out is None else out
         kernels.run_depths(self.length, self.offsets, self.runs, depths)
         return depths
 
