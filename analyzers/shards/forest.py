@@ -4,7 +4,7 @@ Sequences of one namespace that agree in their first ROOT_TOKENS tokens (their *
 sequences of different groups part inside their roots, so the tree below a root depends on its group alone.
 What lies above, the *crown*, is the tree over the roots and over the sequences too short to have one; it is
 small, and the groups' trees are grafted onto the ends of its roots. The result is the tree that
-`build_prefix_tree` gives over all sequences at once, array by array.
+`build_tree_with_outputs` gives over all sequences at once, array by array.
 
 A request's prompt with its output begins with the prompt, so both fall into one group, unless the prompt is too
 short for a root: then the prompt stands in the crown and the longer sequence, if it has a root, in that group.
@@ -21,7 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzers.part_tokens import as_offsets, positions
-from analyzers.prefix_tree import BuiltTree, TokenRuns, build_prefix_tree, in_canonical_order
+from analyzers.prefix_tree import (
+    BuiltTree,
+    TokenRuns,
+    TreeWithOutputs,
+    build_prefix_tree,
+    in_canonical_order,
+)
 from analyzers.trace import Int32, Int64, PrefixTree
 
 Bool = npt.NDArray[np.bool_]
@@ -56,18 +62,6 @@ class Grove:
     built: BuiltTree
     owner: Int32
     is_output: Bool
-
-
-@dataclass(frozen=True)
-class Forest:
-    """The tree over all sequences, and the nodes where each request's prompt and kept sequence end.
-
-    `leaf` and `cached_leaf` (int32) as in the request table.
-    """
-
-    tree: PrefixTree
-    leaf: Int32
-    cached_leaf: Int32
 
 
 def heads(runs: TokenRuns, tokens: int) -> TokenRuns:
@@ -194,7 +188,9 @@ def _grow(sequences: Sequences, space: Int32) -> Grove:
     return Grove(built, owner, sequences.is_output)
 
 
-def graft(crown: Grove, groves: Sequence[Grove], requests: int, root_tokens: int = ROOT_TOKENS) -> Forest:
+def graft(
+    crown: Grove, groves: Sequence[Grove], requests: int, root_tokens: int = ROOT_TOKENS
+) -> TreeWithOutputs:
     """Put the trees of all groups onto the ends of their roots in the crown.
 
     The crown is grown from one sequence a group, cut to its root, that belongs to the group's earliest request,
@@ -234,4 +230,4 @@ def graft(crown: Grove, groves: Sequence[Grove], requests: int, root_tokens: int
         ends[grove.is_output.astype(np.int64), grove.owner] = new_number[node]
     ends[1] = np.where(ends[1] < 0, ends[0], ends[1])
     built = in_canonical_order(tree, ends.ravel().astype(np.int32))
-    return Forest(built.tree, built.leaf[:requests], built.leaf[requests:])
+    return TreeWithOutputs(built.tree, built.leaf[:requests], built.leaf[requests:])

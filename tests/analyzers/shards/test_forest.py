@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers.part_tokens import as_offsets
-from analyzers.prefix_tree import TokenRuns, build_prefix_tree
+from analyzers.prefix_tree import TokenRuns, TreeWithOutputs, build_prefix_tree
 from analyzers.shards.forest import (
-    Forest,
     Sequences,
     balance,
     crown_share,
@@ -63,18 +62,18 @@ def sequences_of(log: list[Request]) -> Sequences:
     )
 
 
-def at_once(sequences: Sequences, requests: int) -> Forest:
+def at_once(sequences: Sequences, requests: int) -> TreeWithOutputs:
     built = build_prefix_tree(sequences.runs, sequences.namespace, sequences.owner)
     leaf = np.full(requests, -1, np.int32)
     leaf[sequences.owner[~sequences.is_output]] = built.leaf[~sequences.is_output]
     cached = leaf.copy()
     cached[sequences.owner[sequences.is_output]] = built.leaf[sequences.is_output]
-    return Forest(built.tree, leaf, cached)
+    return TreeWithOutputs(built.tree, leaf, cached)
 
 
 def by_groups(
     sequences: Sequences, requests: int, root_tokens: int, reducers: int, shuffle: np.random.Generator
-) -> Forest:
+) -> TreeWithOutputs:
     """As a cluster does it: sequences reach a reducer in any order, and the crown is made of their shares."""
     group = number_groups(sequences.namespace, root_keys(sequences.runs, root_tokens))
     sequences = replace(sequences, group=group)
@@ -88,7 +87,7 @@ def by_groups(
     return graft(grow_crown(crown), groves, requests, root_tokens)
 
 
-def assert_equal(a: Forest, b: Forest) -> None:
+def assert_equal(a: TreeWithOutputs, b: TreeWithOutputs) -> None:
     for name in ("parent", "depth_start", "depth_end", "first_request"):
         assert getattr(a.tree, name).tolist() == getattr(b.tree, name).tolist(), name
         assert getattr(a.tree, name).dtype == np.int32

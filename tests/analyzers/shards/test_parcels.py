@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers.part_tokens import as_offsets
-from analyzers.prefix_tree import build_prefix_tree, plain_runs
+from analyzers.prefix_tree import TreeWithOutputs, build_prefix_tree, plain_runs
 from analyzers.shards.forest import (
-    Forest,
     balance,
     crown_share,
     graft,
@@ -88,7 +87,7 @@ def parcel_of(log: list[Request], which: list[int]) -> Parcel:
     )
 
 
-def at_once(log: list[Request]) -> Forest:
+def at_once(log: list[Request]) -> TreeWithOutputs:
     tokens = [[FIRST_VIRTUAL_ID + IMAGES.index(t) if isinstance(t, str) else t for t in w] for w in WORDS]
     sequences, owner, ends = [], [], []
     for request, (prompt, output, _) in enumerate(log):
@@ -105,10 +104,12 @@ def at_once(log: list[Request]) -> Forest:
         np.array(owner, np.int32),
     )
     leaf, cached = np.array([built.leaf[list(e)] for e in ends], np.int32).reshape(-1, 2).T
-    return Forest(built.tree, leaf, cached)
+    return TreeWithOutputs(built.tree, leaf, cached)
 
 
-def by_parcels(log: list[Request], pieces: list[list[int]], root_tokens: int, reducers: int) -> Forest:
+def by_parcels(
+    log: list[Request], pieces: list[list[int]], root_tokens: int, reducers: int
+) -> TreeWithOutputs:
     parcels = [parcel_of(log, which) for which in pieces]
     groups = number_groups(
         np.concatenate([p.namespace for p in parcels]),
