@@ -144,7 +144,7 @@ class Reading:
         log, number = self.log, self._file
         records = good_records(source, log)
         known = kind or self.forced
-        sample = list(islice(records, 1)) if known else first_records(records)
+        sample, in_order = self._sample(records, look=known is None)
         if not sample:
             if source.end is None:
                 self._empty.append(FileNote(number, source.name))
@@ -153,7 +153,7 @@ class Reading:
         may_end = self.slice_bytes if best.reach == "record" else math.inf
         read = self._start(source, best)
         size = self._size
-        for record in chain(sample, records):
+        for record in chain(in_order, records):
             log.records += 1
             size += len(record.raw)
             try:
@@ -169,6 +169,30 @@ class Reading:
                 read = self._start(source, best)
         self._size = size
         self._end_file()
+
+    def _sample(self, records: Iterator[Record], look: bool) -> tuple[list[Record], Iterator[Record]]:
+        """The first records, one or (`look`) enough to tell the format by, and the same to be read.
+
+        Those are given once what was skipped among them stands in the log where it stood in the file.
+        """
+        log, start, marks = self.log, len(self.log.examples), list[int]()
+
+        def marked() -> Iterator[Record]:
+            for record in records:
+                marks.append(len(log.examples) - start)
+                yield record
+
+        sample = first_records(marked()) if look else list(islice(marked(), 1))
+        ahead = log.examples[start:]
+
+        def in_order() -> Iterator[Record]:
+            del log.examples[start:]
+            for record, begin, end in zip(sample, [0, *marks], marks, strict=False):
+                log.examples += ahead[begin:end]
+                yield record
+            log.examples += ahead[marks[-1] :]
+
+        return sample, in_order()
 
     def _start(self, source: Source, kind: type[Reader]) -> Callable[[Record], None]:
         """What reads the records of a file."""
