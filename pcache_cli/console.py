@@ -6,7 +6,7 @@ a terminal, so that neither ANSI escapes nor rich markup in it take effect.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -82,13 +82,16 @@ def print_json(document: object) -> None:
 
 
 @contextmanager
-def progress(doing: str) -> Iterator[None]:
-    """A spinner on stderr while something takes its time; nothing where nobody watches or under --quiet."""
+def progress(doing: str) -> Iterator[Callable[[str], None]]:
+    """A spinner on stderr while something takes its time; nothing where nobody watches or under --quiet.
+
+    Gives a function that changes what the spinner says.
+    """
     if settings.quiet or not sys.stderr.isatty():
-        yield
+        yield lambda text: None
         return
-    with stderr_console().status(doing):
-        yield
+    with stderr_console().status(doing) as status:
+        yield status.update
 
 
 def announce_compilation() -> None:

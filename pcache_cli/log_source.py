@@ -2,8 +2,10 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,9 +15,14 @@ from pcache_cli import console
 from pcache_cli.units import split_list
 
 if TYPE_CHECKING:
+    from analyzers.shards.merge import MergedTrace
+
     from analyzers.pipeline import TracedLog, TraceOptions
     from analyzers.request import Log
+    from analyzers.shards.plan import Plan
     from analyzers.trace import Trace
+
+_LARGE_BYTES = 2**30
 
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "inputs": (
@@ -119,8 +126,37 @@ class LogSource:
         """The requests of the logs, in file order."""
         from analyzers.logs import read_log
 
+        self._warn_of_size()
         with console.progress("reading the log"):
             return read_log(self.inputs, format=self.format, mapping=self._mapping(), strict=self.strict)
+
+    @contextmanager
+    def trace_in_shards(self, folder: Path, jobs: int, shard_bytes: int) -> "Iterator[MergedTrace]":
+        """The Trace of the logs, read shard by shard in bounded memory; its arrays lie in `folder` meanwhile."""
+        from analyzers.shards.local_engine import trace_in_shards
+
+        plan = self.plan(shard_bytes)
+        console.announce_compilation()
+        with (
+            console.progress("reading the log") as say,
+            trace_in_shards(
+                plan,
+                self.trace_options(),
+                folder,
+                jobs,
+                lambda done, of: say(f"reading the log: {done} of {of} shards"),
+            ) as merged,
+        ):
+            yield merged
+
+    def plan(self, shard_bytes: int) -> "Plan":
+        """The files of the logs, shared out."""
+        from analyzers.shards.plan import plan_shards
+
+        with console.progress("looking at the files"):
+            return plan_shards(
+                self.inputs, self.format, self._mapping(), strict=self.strict, shard_bytes=shard_bytes
+            )
 
     def traced_log(self, answers: bool = True) -> "TracedLog":
         """Requests, content and Trace; logged answers are left out of the tree unless `answers`.
@@ -136,9 +172,10 @@ class LogSource:
         log = self.log()
         console.announce_compilation()
         with console.progress("tokenizing and building the prefix tree"):
-            return trace_log(log, self._trace_options(answers))
+            return trace_log(log, self.trace_options(answers))
 
-    def _trace_options(self, answers: bool) -> "TraceOptions":
+    def trace_options(self, answers: bool = True) -> "TraceOptions":
+        """How the logs become a Trace. Raises UsageError for a time or a list that cannot be read."""
         from analyzers.logs.timestamps import parse_time
         from analyzers.pipeline import TraceOptions
 
@@ -151,6 +188,17 @@ class LogSource:
             if text is not None and limits[name] is None:
                 raise UsageError(f"'{text}' is no time; write for example 2026-10-05T09:00:00Z")
         return TraceOptions(self.tokenizer, self.chat_template, namespace, answers=answers, **limits)
+
+    def _warn_of_size(self) -> None:
+        from analyzers.logs.inputs import find_sources
+
+        size = sum(source.version().size or 0 for source in find_sources(self.inputs))
+        if size > _LARGE_BYTES:
+            console.note(
+                f"this log has {size / 2**30:.1f} GiB, and what is distinct in it is held in memory; "
+                f"'pcache trace {' '.join(self.inputs)} -o trace.parquet' needs little memory, and most questions "
+                "can be put to the trace"
+            )
 
     def _mapping(self) -> dict[str, str]:
         if self.map is None:

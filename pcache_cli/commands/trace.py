@@ -1,12 +1,23 @@
 """`pcache trace`: read a log once, keep what every other command needs, without its text."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pcache_cli.command import pcache_command
 from pcache_cli.log_source import LogSource, takes_log
+
+if TYPE_CHECKING:
+    from analyzers.trace import Trace
+
+
+class Engine(StrEnum):
+    """Where the shards of a log are read."""
+
+    LOCAL = "local"
+    RAY = "ray"
 
 
 @pcache_command
@@ -23,23 +34,59 @@ def trace(
         str | None,
         typer.Option("--salt", help="Mix into the order of block ids; the same salt gives the same ids."),
     ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Processes that read at the same time.")
+    ] = 1,
+    shard_size: Annotated[
+        str,
+        typer.Option(
+            "--shard-size", help="Log that a process holds at a time: less, and it needs less memory."
+        ),
+    ] = "64MiB",
+    engine: Annotated[
+        Engine, typer.Option("--engine", help="local, or ray: on the machines of a Ray cluster.")
+    ] = Engine.LOCAL,
+    address: Annotated[
+        str | None, typer.Option("--address", help="The Ray cluster to use; one on this machine by default.")
+    ] = None,
 ) -> int:
     """Turn logs into a trace: the prefix tree and the request table, no text. Every command reads it.
+
+    The log may be larger than memory, and may lie on s3://, gs:// or az://. A run that was killed goes on where it
+    stopped when the same command is given again: until it ends, what it has read lies in OUTPUT.parts.
 
     A name that ends in .jsonl gives an anonymised hash trace (Mooncake style) for other simulators.
     """
     from analyzers.errors import UsageError
+    from pcache_cli import console
+    from pcache_cli.reports.analyze import account_of, print_account
+    from pcache_cli.units import parse_size
+
+    if output.suffix.lower() not in (".parquet", ".jsonl"):
+        raise UsageError(f"'{output}' must end in .parquet (a trace) or .jsonl (a hash trace)")
+    if engine is not Engine.RAY and address is not None:
+        raise UsageError("--address names a Ray cluster; give --engine ray with it")
+    shard_bytes = parse_size(shard_size)
+    if not shard_bytes:
+        raise UsageError("--shard-size 0 leaves nothing to read; write for example 64MiB")
+    if source.is_trace():
+        _write(source.trace(), output, block_size, salt)
+        return 0
+    parts = output.with_name(output.name + ".parts")
+    with source.trace_in_shards(parts, jobs, shard_bytes) as merged:
+        print_account(console.stderr_console(), account_of(merged.log, len(merged.trace)), merged.trace.info)
+        _write(merged.trace, output, block_size, salt)
+    return 0
+
+
+def _write(built: "Trace", output: Path, block_size: int, salt: str | None) -> None:
     from analyzers.hash_export import write_hash_trace
     from analyzers.trace_file import save_trace
     from pcache_cli import console
     from pcache_cli.reports.numbers import counted
 
-    if output.suffix.lower() not in (".parquet", ".jsonl"):
-        raise UsageError(f"'{output}' must end in .parquet (a trace) or .jsonl (a hash trace)")
-    built = source.trace()
     if output.suffix.lower() == ".jsonl":
         write_hash_trace(built, output, block_size, salt)
     else:
         save_trace(built, output)
     console.note(f"wrote {output}: {counted(len(built), 'request')}, {counted(len(built.tree), 'node')}")
-    return 0

@@ -31,11 +31,11 @@ class InputAccount:
     notes: tuple[str, ...]
 
 
-def account_of(log: "Log") -> InputAccount:
-    """The account of a log that was read."""
+def account_of(log: "Log", requests: int | None = None) -> InputAccount:
+    """The account of a log that was read. `requests`: how many there are, if the log no longer holds them."""
     return InputAccount(
         records=log.records,
-        requests=len(log.requests),
+        requests=len(log.requests) if requests is None else requests,
         merged=log.merged,
         skipped=log.skipped,
         examples=tuple(
