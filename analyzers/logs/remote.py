@@ -65,10 +65,10 @@ def find_remote(url: str) -> Found:
             names = [name for name, each in system.glob(path, detail=True).items() if each["type"] == "file"]
             if names:
                 return Found(Kind.GLOB, [system.unstrip_protocol(name) for name in names])
-            raise InputError(f"No file matches {url}.")
+            raise InputError(f"No file matches {url}, or it cannot be reached.")
     except Exception as error:
         raise _told(url, error) from error
-    raise InputError(f"{url} does not exist: name a file, a folder or a glob in a bucket that does.")
+    raise InputError(f"{url} does not exist or cannot be reached: name a file, a folder or a glob.")
 
 
 @contextmanager

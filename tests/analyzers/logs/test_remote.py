@@ -118,7 +118,7 @@ def test_a_folder_without_logs_says_which_endings_are_read(memory: str) -> None:
 
 
 def test_a_bucket_that_does_not_exist_is_an_error(bucket: str) -> None:
-    with pytest.raises(InputError, match=r"s3://no-such-bucket/a\.jsonl does not exist"):
+    with pytest.raises(InputError, match=r"s3://no-such-bucket/a\.jsonl does not exist or cannot be reached"):
         read_log(["s3://no-such-bucket/a.jsonl"])
 
 

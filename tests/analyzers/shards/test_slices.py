@@ -77,6 +77,18 @@ EVENTS = [
         "timestamp": "2025-05-01T00:00:01",
     },
 ]
+RESPONSES = {"model": "m", "input": [user("hello")], "instructions": "be kind"}
+CONVERSE = {"modelId": "m", "messages": [{"role": "user", "content": [{"text": "x"}]}], "inferenceConfig": {}}
+EXCHANGE = {
+    "startedDateTime": "2026-01-01T00:00:00Z",
+    "time": 9,
+    "request": {
+        "method": "POST",
+        "url": "https://api.openai.com/v1/chat/completions",
+        "postData": {"text": json.dumps(CHAT["request"])},
+    },
+    "response": {"status": 200, "content": {"text": json.dumps({"usage": USAGE})}},
+}
 LENGTHS = {"TIMESTAMP": "2023-11-16 18:15:46", "ContextTokens": 12, "GeneratedTokens": 3}
 
 
@@ -201,6 +213,14 @@ def test_requests_that_end_the_input_stay_last_and_removed_ones_are_gone(tmp_pat
         "ec",
         "balone",
     ]
+
+
+@pytest.mark.parametrize("row", [RESPONSES, CONVERSE, {"log": {"entries": [EXCHANGE, EXCHANGE]}}])
+def test_records_that_stand_alone_are_read_alone(tmp_path: Path, row: dict[str, Any]) -> None:
+    folder = write(tmp_path, a=[row] * 3)
+    slices = all_slices(plan_shards([folder]), 1)
+    assert [each.account.records for each in slices] == [len(read_log([folder]).requests) // 3] * 3
+    assert_joined_as_read([folder])
 
 
 @pytest.mark.parametrize("rows", [CODEX, EVENTS], ids=["codex", "openhands"])
