@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -12,12 +13,12 @@ from analyzers.rendering import RenderingAccount
 from analyzers.request import Log
 from analyzers.request_table import Boundaries, request_table
 from analyzers.reuse import reusable_depth
-from analyzers.shards.chunk_firsts import seen_elsewhere
+from analyzers.shards.chunk_firsts import seen_over_pieces
 from analyzers.shards.merged_rows import MergedRows, PieceHead, merge_rows, stale_pieces, tokenizer_choice
 from analyzers.shards.piece import Piece
 from analyzers.shards.room import Room
 from analyzers.shards.run_pool import conversations, merge_lists, pool_runs
-from analyzers.trace import MISSING, Int64, Trace, TraceInfo
+from analyzers.trace import MISSING, Int64, Ragged, Trace, TraceInfo
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,21 @@ class MergedTrace:
 
     trace: Trace
     log: Log
+
+
+class PieceLayout(Protocol):
+    """Where blocks end and markers stand in the prompts of a piece. Fields as in `Piece`."""
+
+    @property
+    def boundaries(self) -> Ragged: ...
+    @property
+    def boundary_paths(self) -> Ragged: ...
+    @property
+    def markers(self) -> Ragged: ...
+    @property
+    def marker_ttl_s(self) -> Ragged: ...
+    @property
+    def path_names(self) -> list[str]: ...
 
 
 def merge_pieces(pieces: Sequence[Piece], options: TraceOptions, room: Room) -> MergedTrace:
@@ -39,7 +55,8 @@ def merge_pieces(pieces: Sequence[Piece], options: TraceOptions, room: Room) -> 
     seen = np.full(len(merged.rows), MISSING, np.int64)
     if merged.log.unit == 1:
         reused, _ = reusable_depth(built.tree, built.leaf)
-        seen = seen_elsewhere(pieces, merged.row_of, merged.namespace, reused, room)
+        prompts, runs = [p.prompts for p in pieces], [p.runs for p in pieces]
+        seen = seen_over_pieces(prompts, runs, merged.row_of, merged.namespace, reused, room)
     boundaries = merge_boundaries(pieces, merged, room)
     return finished(pieces, merged, options, built, seen, boundaries)
 
@@ -58,7 +75,7 @@ def tree_of_pieces(pieces: Sequence[Piece], merged: MergedRows, room: Room) -> R
     return RequestTree(built.tree, built.leaf, built.cached_leaf, whole.prompt_tokens, whole.cached_tokens)
 
 
-def merge_boundaries(pieces: Sequence[Piece], merged: MergedRows, room: Room) -> Boundaries:
+def merge_boundaries(pieces: Sequence[PieceLayout], merged: MergedRows, room: Room) -> Boundaries:
     """Where blocks end and markers stand in every prompt, and the names of the paths, as in the Trace."""
     names = sorted({name for piece in pieces for name in piece.path_names})
     number = {name: index for index, name in enumerate(names)}

@@ -1,0 +1,173 @@
+"""The parts of a Trace that no shard can make alone, made by a cluster from pieces that lie on its machines."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from analyzers.part_tokens import RequestTree, in_tokens
+from analyzers.pipeline import TraceOptions
+from analyzers.request_table import Boundaries
+from analyzers.reuse import reusable_depth
+from analyzers.shards.forest import ROOT_TOKENS, balance, graft, grow_crown, number_groups
+from analyzers.shards.merge import MergedTrace, finished, merge_boundaries
+from analyzers.shards.merged_rows import MergedRows, merge_rows
+from analyzers.shards.room import MemoryRoom
+from analyzers.shards.shard_tasks import (
+    Head,
+    Placing,
+    Routes,
+    chunk_parts,
+    count_seen,
+    deal_requests,
+    first_of_part,
+    grow_share,
+    layouts,
+    shard_roots,
+)
+from analyzers.tokenization import FIRST_VIRTUAL_ID
+from analyzers.trace import MISSING, Int64
+
+
+class Cluster(Protocol):
+    """Runs tasks somewhere. A result is a handle; given as an argument to a task, the task gets what it stands for."""
+
+    @property
+    def workers(self) -> int:
+        """How many tasks run at a time."""
+        ...
+
+    def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Begin a task and return the handle of its result."""
+        ...
+
+    def submit_split(self, task: Callable[..., Any], results: int, *arguments: Any) -> list[Any]:
+        """Begin a task that returns a list of so many results, each with a handle of its own."""
+        ...
+
+    def get(self, result: Any) -> Any:
+        """Wait for what a handle stands for. Raises TaskFailed when there is no hope for it."""
+        ...
+
+
+@dataclass(frozen=True)
+class ShardPieces:
+    """A shard that was read: the heads of its pieces, and the handle of the pieces."""
+
+    heads: list[Head]
+    pieces: Any
+
+
+def merge_on_cluster(
+    cluster: Cluster, shards: Sequence[ShardPieces], options: TraceOptions, root_tokens: int = ROOT_TOKENS
+) -> MergedTrace:
+    """The Trace that `merge_pieces` makes of the same pieces. None of them may be stale.
+
+    Raises what `merge_pieces` raises, and TaskFailed.
+    """
+    heads = [head for shard in shards for head in shard.heads]
+    merged = merge_rows(heads, options)
+    placings = _placings(shards, merged)
+    built = _tree(cluster, shards, placings, merged, root_tokens)
+    seen = np.full(len(merged.rows), MISSING, np.int64)
+    if merged.log.unit == 1:
+        reused, _ = reusable_depth(built.tree, built.leaf)
+        seen = _seen_elsewhere(cluster, shards, placings, reused)
+    return finished(heads, merged, options, built, seen, _boundaries(cluster, shards, merged))
+
+
+def _placings(shards: Sequence[ShardPieces], merged: MergedRows) -> list[Placing]:
+    virtual: dict[str, int] = {}
+    placings: list[Placing] = []
+    piece = 0
+    for shard in shards:
+        rows = merged.row_of[piece : piece + len(shard.heads)]
+        piece += len(shard.heads)
+        texts = {text for head in shard.heads for text in head.virtual}
+        ids = {text: virtual.setdefault(text, FIRST_VIRTUAL_ID + len(virtual)) for text in texts}
+        namespaces = [np.where(row >= 0, merged.namespace[row], -1).astype(np.int32) for row in rows]
+        placings.append(Placing(rows, namespaces, ids, outputs=merged.log.unit == 1))
+    return placings
+
+
+def _tree(
+    cluster: Cluster,
+    shards: Sequence[ShardPieces],
+    placings: Sequence[Placing],
+    merged: MergedRows,
+    root_tokens: int,
+) -> RequestTree:
+    counted = [
+        cluster.submit(shard_roots, shard.pieces, placing, root_tokens)
+        for shard, placing in zip(shards, placings, strict=True)
+    ]
+    roots = [cluster.get(result) for result in counted]
+    group = number_groups(
+        np.concatenate([r.namespace for r in roots]), np.concatenate([r.key for r in roots])
+    )
+    sizes = np.bincount(group, weights=np.concatenate([r.runs for r in roots])).astype(np.int64)
+    reducers = max(1, min(cluster.workers, len(sizes)))
+    reducer = balance(sizes, reducers)
+    dealt = [
+        cluster.submit_split(
+            deal_requests, reducers, shard.pieces, placing, Routes(own, reducer[own], reducers), root_tokens
+        )
+        for shard, placing, own in zip(
+            shards, placings, np.split(group, np.cumsum([len(r.runs) for r in roots])[:-1]), strict=True
+        )
+    ]
+    grown = [cluster.submit(grow_share, root_tokens, *parcels) for parcels in zip(*dealt, strict=True)]
+    del dealt
+    shares = [cluster.get(result) for result in grown]
+    crown = grow_crown([share for _, share in shares])
+    rows = merged.rows
+    built = graft(crown, [grove for grove, _ in shares], len(rows), root_tokens)
+    if merged.log.unit > 1:
+        return in_tokens(built, merged.log.unit, np.maximum(rows.usage_prompt, 0))
+    heads = [head for shard in shards for head in shard.heads]
+    prompt_tokens = _by_row([head.prompt_tokens for head in heads], merged.row_of, len(rows))
+    output_tokens = _by_row([head.output_tokens for head in heads], merged.row_of, len(rows))
+    return RequestTree(
+        built.tree, built.leaf, built.cached_leaf, prompt_tokens, prompt_tokens + output_tokens
+    )
+
+
+def _seen_elsewhere(
+    cluster: Cluster, shards: Sequence[ShardPieces], placings: Sequence[Placing], reused: Int64
+) -> Int64:
+    partitions = cluster.workers
+    sent = [
+        cluster.submit_split(chunk_parts, partitions, shard.pieces, placing, partitions)
+        for shard, placing in zip(shards, placings, strict=True)
+    ]
+    answers = [cluster.submit_split(first_of_part, len(shards), *parts) for parts in zip(*sent, strict=True)]
+    del sent
+    counted = [
+        cluster.submit(
+            count_seen,
+            shard.pieces,
+            placing,
+            [np.where(row >= 0, reused[row], 0) for row in placing.rows],
+            *firsts,
+        )
+        for shard, placing, firsts in zip(shards, placings, zip(*answers, strict=True), strict=True)
+    ]
+    del answers
+    by_piece = [seen for result in counted for seen in cluster.get(result)]
+    return _by_row(by_piece, [row for placing in placings for row in placing.rows], len(reused))
+
+
+def _boundaries(cluster: Cluster, shards: Sequence[ShardPieces], merged: MergedRows) -> Boundaries:
+    asked = [cluster.submit(layouts, shard.pieces) for shard in shards]
+    return merge_boundaries(
+        [layout for result in asked for layout in cluster.get(result)], merged, MemoryRoom()
+    )
+
+
+def _by_row(values: Sequence[Int64], row_of: Sequence[Int64], rows: int) -> Int64:
+    """A column by row from what is given by request, piece by piece."""
+    column = np.zeros(rows, np.int64)
+    for some, row in zip(values, row_of, strict=True):
+        column[row[row >= 0]] = some[row >= 0]
+    return column
