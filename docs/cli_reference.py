@@ -4,6 +4,7 @@ import inspect
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -103,6 +104,8 @@ def _value(kind: Any) -> str:
     """The kind of value behind `str | None`, `list[Path]` and the like."""
     if kind in _VALUES:
         return _VALUES[kind]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return " or ".join(member.value for member in kind)
     inner = [_value(one) for one in get_args(kind) if one is not type(None)]
     if not inner:
         raise TypeError(f"no word for the option type {kind}")

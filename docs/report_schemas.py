@@ -75,6 +75,7 @@ def schemas() -> dict[str, str]:
     from pcache_cli.reports.analyze import InputAccount
     from pcache_cli.reports.figures import Figures
     from simulators.cost_overview import CostOverview
+    from simulators.sampling import SampleAccount
     from simulators.validation import Validation
 
     texts = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -86,9 +87,13 @@ def schemas() -> dict[str, str]:
             "analyze", {**analyze, **_study_parts(definitions)}, list(analyze), definitions
         ),
     }
-    parts, definitions = _components({"figures": Figures, "trace": TraceInfo})
+    parts, definitions = _components({"figures": Figures, "trace": TraceInfo, "sample": SampleAccount | None})
+    sweep = {"type": "object", "properties": {"sample": parts.pop("sample")}, "required": ["sample"]}
     result["simulate.schema.json"] = _document(
-        "simulate", {**parts, "definitions": texts}, ["figures", "trace", "definitions"], definitions
+        "simulate",
+        {**parts, "sweep": sweep, "definitions": texts},
+        ["figures", "trace", "definitions"],
+        definitions,
     )
     parts, definitions = _components({"overview": CostOverview, "trace": TraceInfo})
     result["cost.schema.json"] = _document(

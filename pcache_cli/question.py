@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from analyzers.trace import Trace
     from simulators.grids import Capacities
     from simulators.kv_bytes import ModelShape
+    from simulators.sampling import Sampling
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Question:
     tensor_parallel: int
     kv_bytes_per_token: int | None
     ignore_outputs: bool
+    sampling: "Sampling | None" = None
 
     def shape(self) -> "ModelShape | None":
         """The shape of --model, None without. Raises UsageError and InputError."""

@@ -38,7 +38,7 @@ def simulate_grid(question: Question, output: Output) -> int:
     if traced is not None and has_cache_objects(traced.log.requests):
         return _check_cache_objects(traced.log.requests, output)
     question.check_prompts(trace)
-    if question.is_one_point():
+    if question.is_one_point() and question.sampling is None:
         content, by_field = content_of(trace, traced, question.ignore_outputs)
         size = question.one_block_size() or _default_size(trace)
         blocks, ttl = question.one_capacity(size, kv.per_token), question.one_lifetime()
@@ -46,7 +46,9 @@ def simulate_grid(question: Question, output: Output) -> int:
             run = run_lru(trace, size, blocks, ttl, content, ignore_outputs=question.ignore_outputs)
         return _give_run(trace, run, kv, by_field, output)
     if output.calibration is not None:
-        raise UsageError("--calibration needs one configuration: give one --block-size and one --capacity")
+        raise UsageError(
+            "--calibration needs one configuration, exact: give one --block-size and one --capacity, no --sample"
+        )
     sizes = question.block_sizes or ((trace.info.unit,) if trace.info.unit > 1 else _DEFAULT_SIZES)
     with console.progress(_WORKING):
         sweep = run_sweep(
@@ -56,6 +58,7 @@ def simulate_grid(question: Question, output: Output) -> int:
             question.lifetimes,
             kv.per_token,
             ignore_outputs=question.ignore_outputs,
+            sampling=question.sampling,
         )
     _note_blocks(trace, sizes)
     if output.table is not None:
@@ -72,9 +75,16 @@ def simulate_grid(question: Question, output: Output) -> int:
     else:
         print_sweep(console.stdout_console(), sweep, kv)
         _print_comparison(output, figures)
-        console.note("\nNext: add one --block-size and one --capacity to see why each token missed.")
-    best = [value for name, value in figures.items() if name.endswith(".best_ratio") and value is not None]
-    return _gate(output, max(best) if best else None)
+        if question.sampling is None:
+            console.note("\nNext: add one --block-size and one --capacity to see why each token missed.")
+        else:
+            console.note("\nNext: leave --sample out for the exact answer, or sample more.")
+    best = [
+        (value, figures.get(name.replace(".best_ratio", ".best_error_ratio")) or 0)
+        for name, value in figures.items()
+        if name.endswith(".best_ratio") and value is not None
+    ]
+    return _gate(output, *(max(best) if best else (None, 0)))
 
 
 def simulate_engine(
@@ -277,9 +287,14 @@ def _print_comparison(output: Output, figures: "Figures") -> None:
         print_comparison(console.stdout_console(), output.compare, rows)
 
 
-def _gate(output: Output, ratio: float | None) -> int:
+def _gate(output: Output, ratio: float | None, error: float = 0) -> int:
     if output.fail_below is None:
         return 0
     if ratio is None:
         raise CannotEvaluateError("--fail-below: the hit ratio is unknown, the trace holds no prompt tokens")
+    if abs(ratio - output.fail_below) < error:
+        raise CannotEvaluateError(
+            f"--fail-below: the hit ratio is estimated at {ratio:.4f} ± {error:.4f}, too close to {output.fail_below} to "
+            "tell; sample more, or leave --sample out"
+        )
     return int(ratio < output.fail_below)

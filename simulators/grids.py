@@ -54,11 +54,14 @@ def spaced(low: float, high: float, points: int | None) -> list[float]:
     return [float(x) for x in np.geomspace(low, high, points)]
 
 
-def automatic_capacities(sequences: CachedSequences, records: Sequence[StackRecords]) -> Capacities:
-    """Token capacities from the largest request to where the last curve is flat, two for each doubling."""
+def automatic_capacities(
+    sequences: CachedSequences, records: Sequence[StackRecords], least_tokens: int = 0
+) -> Capacities:
+    """Token capacities from the largest request, or `least_tokens`, to where the last curve is flat, two for each
+    doubling."""
     coarsest = max(record.size for record in records)
-    low = max(least_blocks(sequences, r.size) * r.size for r in records)
-    high = max(max(r.least_capacity(1.0), least_blocks(sequences, r.size)) * r.size for r in records)
+    low = max(least_tokens, *(least_blocks(sequences, r.size) * r.size for r in records))
+    high = max(low, *(r.least_capacity(1.0) * r.size for r in records))
     steps = [float(max(low, 1))]
     while steps[-1] < high:
         steps.append(steps[-1] * 2 ** (1 / _STEPS_A_DOUBLING))

@@ -1,7 +1,7 @@
 """Stack distances at one block size, from touch records: of a whole trace, or of a log given in pieces."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,8 +18,8 @@ class StackRecords:
     """Per touch record, at one block size (int64 arrays, in blocks): stack distance of its first block, how many of
     its blocks may be read, how many it has; see `stack_distances`.
 
-    In a sample a block of record i stands for weight[i] / unit blocks; otherwise both are 1. `own` (int64 a request,
-    in 1 / unit blocks) is what each request leaves on the stack.
+    In a sample a block of record i stands for weight[i] / unit blocks, and a hit for `correction` times as many;
+    otherwise all three are 1. `own` (int64 a request, in 1 / unit blocks) is what each request leaves on the stack.
     """
 
     size: int
@@ -29,10 +29,19 @@ class StackRecords:
     weight: Int64
     unit: int
     own: Int64
+    correction: float = 1.0
 
     def readable_blocks(self) -> int:
         """Blocks that a cache without bounds hits."""
-        return int((self.readable * self.weight).sum()) // self.unit
+        return round(self._counted() * (self.correction / self.unit))
+
+    def scaled_to(self, blocks: int) -> "StackRecords":
+        """With a correction by which a cache without bounds hits so many blocks."""
+        counted = self._counted()
+        return replace(self, correction=blocks * self.unit / counted if counted else 1.0)
+
+    def _counted(self) -> int:
+        return int((self.readable * self.weight).sum())
 
     def least_capacity(self, share: float) -> int:
         """The least capacity in blocks that hits at least `share` of what an unbounded cache hits; 0 if nothing."""
@@ -55,8 +64,9 @@ class StackRecords:
         """int64[lifetimes, capacities]: hits among the first `width` blocks of each record; see `hit_blocks`."""
         from simulators.kernels.stack import hit_blocks
 
-        hits: Int64 = hit_blocks(self.distance, width, self.weight, lifetime, lifetimes, capacities)
-        return hits * self.size // self.unit
+        hits = hit_blocks(self.distance, width, self.weight, lifetime, lifetimes, capacities)
+        tokens: Int64 = np.rint(hits * (self.size * self.correction / self.unit)).astype(np.int64)
+        return tokens
 
 
 @dataclass

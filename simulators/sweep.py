@@ -19,6 +19,7 @@ from simulators.blocks import CachedSequences
 from simulators.stack_records import StackRecords, lifetime_index, untimed
 from simulators.touch_records import Touches
 
+UNBOUNDED_BLOCKS = np.iinfo(np.int64).max // 4
 PERCENTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
 KNEE_SHARE = 0.99
 """The knee is the least capacity that reaches this share of the unbounded hits."""
@@ -55,12 +56,16 @@ class BlockSweep:
     ceiling_tokens: int
     """Unbounded capacity, no expiry."""
     knee_blocks: int
-    flat_blocks: int
-    """Least capacity that loses nothing to eviction."""
+    flat_blocks: int | None
+    """Least capacity that loses nothing to eviction; a sample cannot tell."""
     stack_distance_blocks: dict[float, int]
     """Percentiles of the capacity needed by a hit block."""
     capacity_doublings: tuple[Doubling, ...]
     ttl_doublings: tuple[Doubling, ...]
+    hit_error_tokens: Int64 | None = None
+    """Of a sample: half the width of the 95 % interval around each of `hit_tokens`; None where they are exact."""
+    unbounded_error_tokens: Int64 | None = None
+    """The same for `unbounded_hit_tokens`."""
 
 
 def least_blocks(sequences: CachedSequences, size: int) -> int:
@@ -100,17 +105,20 @@ def sweep_block_size(
     records: StackRecords,
     capacity_blocks: Sequence[int],
     ttls_s: Sequence[float | None],
+    resolution_blocks: int = 0,
 ) -> BlockSweep:
     """Hits at every capacity and lifetime. Raises CannotEvaluateError when a lifetime needs times that the
-    trace does not have. Capacities must hold the largest request (see check_capacity)."""
+    trace does not have. Capacities must hold the largest request (see check_capacity); what needs less room than
+    `resolution_blocks` is said to need that much."""
     size = records.size
     capacities = np.array(sorted(capacity_blocks), np.int64)
     ttls = tuple(sorted({t for t in ttls_s if t is not None})) + ((None,) if None in ttls_s else ())
-    unbounded = np.array([np.iinfo(np.int64).max // 4])
+    unbounded = np.array([UNBOUNDED_BLOCKS])
     least = least_blocks(sequences, size)
-    flat = max(records.least_capacity(1.0), least)
-    hits = _hit_tokens(touched, records, records.readable, capacities, ttls)
-    resident = _hit_tokens(touched, records, records.width, capacities, ttls)
+    smallest = max(least, resolution_blocks)
+    flat = max(records.least_capacity(1.0), smallest)
+    hits = hit_tokens(touched, records, records.readable, capacities, ttls)
+    resident = hit_tokens(touched, records, records.width, capacities, ttls)
     return BlockSweep(
         block_size=size,
         least_blocks=least,
@@ -118,12 +126,12 @@ def sweep_block_size(
         ttl_s=ttls,
         hit_tokens=hits,
         duplicate_writes=(resident - hits) // size,
-        unbounded_hit_tokens=_hit_tokens(touched, records, records.readable, unbounded, ttls)[:, 0],
+        unbounded_hit_tokens=hit_tokens(touched, records, records.readable, unbounded, ttls)[:, 0],
         ceiling_tokens=records.readable_blocks() * size,
-        knee_blocks=max(records.least_capacity(KNEE_SHARE), least),
+        knee_blocks=max(records.least_capacity(KNEE_SHARE), smallest),
         flat_blocks=flat,
-        stack_distance_blocks={p: records.least_capacity(p) for p in PERCENTILES},
-        capacity_doublings=_capacity_doublings(touched, records, least, flat),
+        stack_distance_blocks={p: max(records.least_capacity(p), resolution_blocks) for p in PERCENTILES},
+        capacity_doublings=_capacity_doublings(touched, records, smallest, flat),
         ttl_doublings=_ttl_doublings(touched, records, unbounded),
     )
 
@@ -145,14 +153,15 @@ def ages(touched: Touches) -> Int64:
     return touched.age_ns
 
 
-def _hit_tokens(
+def hit_tokens(
     touched: Touches,
     records: StackRecords,
     width: Int64,
     capacities: Int64,
     ttls: Sequence[float | None],
 ) -> Int64:
-    """int64[lifetimes, capacities]; both ascend, None is the last lifetime."""
+    """Hits among the first `width` blocks of each record: int64[lifetimes, capacities]; both ascend, None is the last
+    lifetime. Raises CannotEvaluateError as sweep_block_size does."""
     lifetime = np.zeros(len(width), np.int64)
     if any(t is not None for t in ttls):
         lifetime = lifetime_index(ages(touched), ttls)
@@ -165,7 +174,7 @@ def _capacity_doublings(
     steps = [max(least, 1)]
     while steps[-1] < flat:
         steps.append(steps[-1] * 2)
-    hits = _hit_tokens(touched, records, records.readable, np.array(steps, np.int64), [None])[0]
+    hits = hit_tokens(touched, records, records.readable, np.array(steps, np.int64), [None])[0]
     return _doublings(steps, hits)
 
 
@@ -176,7 +185,7 @@ def _ttl_doublings(touched: Touches, records: StackRecords, unbounded: Int64) ->
     steps = [1.0]
     while steps[-1] < longest:
         steps.append(steps[-1] * 2)
-    return _doublings(steps, _hit_tokens(touched, records, records.readable, unbounded, steps)[:, 0])
+    return _doublings(steps, hit_tokens(touched, records, records.readable, unbounded, steps)[:, 0])
 
 
 def _doublings(steps: Sequence[float], hits: Int64) -> tuple[Doubling, ...]:

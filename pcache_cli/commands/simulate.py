@@ -82,6 +82,9 @@ def simulate(
         Path | None, _option("Events after which entries may not be served (JSONL).")
     ] = None,
     seed: Annotated[int, _option("Seed of everything random.")] = 0,
+    sample: Annotated[
+        float | None, _option("Estimate the sweep from this share of the touches, for example 0.01.")
+    ] = None,
     provider: Annotated[
         str | None, _option("Replay a provider's own cache rules: its name, or auto for each request's.")
     ] = None,
@@ -121,6 +124,7 @@ def simulate(
         simulate_grid,
         simulate_replay,
     )
+    from simulators.sampling import Sampling
 
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise UsageError(f"--fail-below {fail_below} is no ratio; write a number from 0 to 1")
@@ -135,6 +139,7 @@ def simulate(
         tensor_parallel=tensor_parallel,
         kv_bytes_per_token=kv_bytes_per_token,
         ignore_outputs=ignore_outputs,
+        sampling=None if sample is None else Sampling(sample, seed),
     )
     out = Output(json, output, plot, compare, fail_below, calibration, restore_tier)
     words = ReplayWords(
@@ -148,6 +153,11 @@ def simulate(
     ]
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(asked)} answer different questions; ask one at a time")
+    if asked and sample is not None:
+        raise UsageError(
+            f"--sample estimates the sweep of an LRU cache; {asked[0]} has no stack distances to sample and goes through "
+            "every request: leave --sample out"
+        )
     flags: dict[str, float | None] = {
         "num-gpu-blocks": num_gpu_blocks,
         "page-size": page_size,

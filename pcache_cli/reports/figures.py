@@ -30,13 +30,18 @@ class Compared:
 def figures_of_sweep(sweep: "Sweep") -> Figures:
     """Ratios to prompt tokens and capacities in tokens, by block size."""
     figures: Figures = {"requests": sweep.requests, "prompt_tokens": sweep.prompt_tokens}
+    if sweep.error_ratio is not None:
+        figures["error_ratio"] = sweep.error_ratio
     for size in sweep.sizes:
         b = f"block_{size.block_size}"
         total = sweep.prompt_tokens
         figures[f"{b}.unbounded_ratio"] = size.ceiling_tokens / total if total else None
         figures[f"{b}.best_ratio"] = int(size.hit_tokens.max(initial=0)) / total if total else None
+        if size.hit_error_tokens is not None and total:
+            best = int(size.hit_tokens.argmax())
+            figures[f"{b}.best_error_ratio"] = int(size.hit_error_tokens.reshape(-1)[best]) / total
         figures[f"{b}.knee_tokens"] = size.knee_blocks * size.block_size
-        figures[f"{b}.flat_tokens"] = size.flat_blocks * size.block_size
+        figures[f"{b}.flat_tokens"] = None if size.flat_blocks is None else size.flat_blocks * size.block_size
     return figures
 
 

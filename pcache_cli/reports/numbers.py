@@ -1,9 +1,16 @@
 """How figures are written for people."""
 
+import math
+
 
 def percent(ratio: float | None, digits: int = 1) -> str:
     """`0.6512` as `65.1 %`; "unknown" for None."""
     return "unknown" if ratio is None else f"{100 * ratio:.{digits}f} %"
+
+
+def points(ratio: float | None) -> str:
+    """A difference of ratios, `0.0123` as `1.3 points`: rounded up, as it bounds an error; "unknown" for None."""
+    return "unknown" if ratio is None else f"{math.ceil(1000 * ratio) / 10:.1f} points"
 
 
 def count(value: int | None) -> str:

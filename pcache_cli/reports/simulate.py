@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcache_cli.console import plain
-from pcache_cli.reports.numbers import count, counted, duration, percent, short_count
+from pcache_cli.reports.numbers import count, counted, duration, percent, points, short_count
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from analyzers.trace import Int64
     from simulators.latency import TtftSummary
     from simulators.runs import Run, Sweep
+    from simulators.sampling import SampleAccount
     from simulators.sweep import BlockSweep, Doubling
 
 _MOST_ROWS = 14
@@ -49,6 +51,8 @@ class KvSize:
 def print_sweep(out: "Console", sweep: "Sweep", kv: KvSize) -> None:
     """Verdict, curves and what more memory or time buys."""
     out.print(_sweep_verdict(sweep, kv))
+    if sweep.sample is not None:
+        out.print(_estimate(sweep, sweep.sample))
     out.print()
     out.print(_sizes_table(sweep, kv))
     middle = sweep.sizes[len(sweep.sizes) // 2]
@@ -86,6 +90,15 @@ def _sweep_verdict(sweep: "Sweep", kv: KvSize) -> str:
     )
 
 
+def _estimate(sweep: "Sweep", sample: "SampleAccount") -> str:
+    return (
+        f"Sampled at 1 in {1 / sample.rate:,.3g}: an estimate, ± {points(sweep.error_ratio)} or better in 19 cases of 20. "
+        f"Kept: {count(sample.kept_touches)} of {count(sample.touches)} touches "
+        f"({_bytes(sample.kept_touches * sample.record_bytes)}). "
+        "Exact: what a cache without bounds reads."
+    )
+
+
 def _sizes_table(sweep: "Sweep", kv: KvSize) -> "Table":
     table = _table("Block sizes", "block", "unbounded", "knee (99 %)", "flat from", "p50", "p90", "p99")
     for s in sweep.sizes:
@@ -94,7 +107,7 @@ def _sizes_table(sweep: "Sweep", kv: KvSize) -> "Table":
             str(s.block_size),
             percent(_ratio(s.ceiling_tokens, sweep)),
             kv.size(s.knee_blocks * s.block_size),
-            kv.size(s.flat_blocks * s.block_size),
+            "unknown" if s.flat_blocks is None else kv.size(s.flat_blocks * s.block_size),
             *at,
         )
     table.caption = "p50, p90, p99: room that so much of the hits needs"
@@ -109,10 +122,17 @@ def _capacity_table(sweep: "Sweep", kv: KvSize) -> "Table":
     for c in _spread(points):
         first = sweep.sizes[0]
         tokens = int(first.capacity_blocks[c]) * first.block_size
-        table.add_row(
-            kv.size(tokens), *(percent(_ratio(int(s.hit_tokens[-1, c]), sweep)) for s in sweep.sizes)
-        )
+        cells = []
+        for s in sweep.sizes:
+            errors = None if s.hit_error_tokens is None else s.hit_error_tokens[-1]
+            cells.append(_hit_ratio(s.hit_tokens[-1], errors, c, sweep))
+        table.add_row(kv.size(tokens), *cells)
     return table
+
+
+def _hit_ratio(hits: "Int64", errors: "Int64 | None", at: int, sweep: "Sweep") -> str:
+    ratio = percent(_ratio(int(hits[at]), sweep))
+    return ratio if errors is None else f"{ratio} ± {points(_ratio(int(errors[at]), sweep))}"
 
 
 def _ttl_table(sweep: "Sweep") -> "Table":
@@ -121,7 +141,7 @@ def _ttl_table(sweep: "Sweep") -> "Table":
         "Hit ratio by lifetime, room without end", "ttl", *(f"block {s.block_size}" for s in sweep.sizes)
     )
     for t in _spread(len(ttls)):
-        shares = [percent(_ratio(int(s.unbounded_hit_tokens[t]), sweep)) for s in sweep.sizes]
+        shares = [_hit_ratio(s.unbounded_hit_tokens, s.unbounded_error_tokens, t, sweep) for s in sweep.sizes]
         table.add_row(_lifetime(ttls[t]), *shares)
     return table
 
@@ -154,7 +174,8 @@ def _doubling(steps: "Sequence[Doubling]", k: int, sweep: "Sweep", show) -> list
 def _time_table(sweep: "Sweep", kv: KvSize) -> "Table":
     table = _table("Over time", "", "p50", "p90", "p99", "largest")
     if sweep.reuse_interval_s:
-        at = [duration(sweep.reuse_interval_s[p]) for p in (0.5, 0.9, 0.99, 1.0)]
+        known = sweep.reuse_interval_s
+        at = [duration(known[p]) if p in known else "unknown" for p in (0.5, 0.9, 0.99, 1.0)]
         table.add_row("time between uses of a hit token", *at)
     for w in sweep.working_sets:
         label = f"working set of {duration(w.window_s)}"

@@ -24,17 +24,20 @@ def plot_sweep(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
     scale = 1 if bytes_per_token is None else bytes_per_token / 2**30
     unit = "tokens" if bytes_per_token is None else "GiB"
     total = max(sweep.prompt_tokens, 1)
+    title = "Miss ratio (dotted: knee)" + ("" if sweep.sample is None else ", estimated from a sample")
     for size in sweep.sizes:
         room = size.capacity_blocks * size.block_size * scale
         (line,) = curves.plot(
             room, 1 - size.hit_tokens[-1] / total, marker=".", label=f"block {size.block_size}"
         )
+        if size.hit_error_tokens is not None:
+            error = size.hit_error_tokens[-1]
+            low, high = 1 - (size.hit_tokens[-1] + error) / total, 1 - (size.hit_tokens[-1] - error) / total
+            curves.fill_between(room, low, high, color=line.get_color(), alpha=0.15)
         curves.axvline(
             size.knee_blocks * size.block_size * scale, color=line.get_color(), linestyle=":", alpha=0.6
         )
-    curves.set(
-        xscale="log", xlabel=f"capacity, {unit}", ylabel="miss ratio", title="Miss ratio (dotted: knee)"
-    )
+    curves.set(xscale="log", xlabel=f"capacity, {unit}", ylabel="miss ratio", title=title)
     curves.set_ylim(0, 1)
     curves.legend()
 

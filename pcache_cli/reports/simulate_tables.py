@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def write_grid(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
     """One row a point: block_size, capacity_blocks, capacity_tokens, capacity_bytes (empty where a token's bytes are
-    unknown), ttl_s (empty for no expiry), hit_tokens, hit_ratio, duplicate_writes."""
+    unknown), ttl_s (empty for no expiry), hit_tokens, hit_ratio, duplicate_writes, hit_error_tokens (empty where hits are exact)."""
     import numpy as np
     import pyarrow as pa
 
@@ -27,6 +27,7 @@ def write_grid(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
             "hit_tokens",
             "hit_ratio",
             "duplicate_writes",
+            "hit_error_tokens",
         )
     }
     for size in sweep.sizes:
@@ -48,6 +49,10 @@ def write_grid(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
             (hits / sweep.prompt_tokens).tolist() if sweep.prompt_tokens else [None] * points
         )
         columns["duplicate_writes"] += size.duplicate_writes[:, first].reshape(-1).tolist()
+        error = size.hit_error_tokens
+        columns["hit_error_tokens"] += (
+            [None] * points if error is None else error[:, first].reshape(-1).tolist()
+        )
     kinds = {"ttl_s": pa.float64(), "hit_ratio": pa.float64()}
     write_table(path, pa.table({n: pa.array(v, kinds.get(n, pa.int64())) for n, v in columns.items()}))
 

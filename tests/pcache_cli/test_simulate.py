@@ -313,3 +313,73 @@ def test_a_what_if_says_what_it_costs_or_that_this_is_unknown() -> None:
 
     assert "The cost is $0.05073 instead of $0.04683." in first_line("ttl=1h")
     assert "The cost is unknown instead of $0.04683." in first_line("model=nobody-sells-this")
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Path:
+    """300 requests of 30 conversations, each turn sending the history again."""
+    rows: list[dict[str, object]] = []
+    for turn in range(10):
+        for c in range(30):
+            tokens = [*SHARED_PREFIX, *range(1000 * c + 1000, 1000 * c + 1000 + 7 * (turn + 1) + c)]
+            rows.append({"id": f"c{c}t{turn}", "timestamp": 1_790_000_000 + len(rows), "tokens": tokens})
+    return _write(tmp_path / "talk.jsonl", rows)
+
+
+def test_a_sample_marks_everything_as_an_estimate(talk: Path, tmp_path: Path):
+    exact, found = _json(talk, "--block-size", 1), _json(talk, "--block-size", 1, "--sample", 0.3)
+    account = found["sweep"]["sample"]
+    assert account["rate"] == 0.3
+    assert 0.15 < account["kept_touches"] / account["touches"] < 0.45
+    assert exact["sweep"]["sample"] is None
+    (size,), (whole,) = found["sweep"]["sizes"], exact["sweep"]["sizes"]
+    assert size["ceiling_tokens"] == whole["ceiling_tokens"]
+    assert whole["hit_error_tokens"] is None
+    largest = max(max(row) for row in [*size["hit_error_tokens"], size["unbounded_error_tokens"]])
+    assert found["figures"]["error_ratio"] == largest / found["figures"]["prompt_tokens"] > 0
+    assert "error_ratio" not in exact["figures"]
+    text = " ".join(_run(talk, "--sample", 0.3, "-o", tmp_path / "grid.csv").split())
+    assert "Sampled at 1 in 3.33: an estimate, ±" in text
+    assert " % ± " in text
+    assert int(_table(tmp_path / "grid.csv")[0]["hit_error_tokens"]) > 0
+
+
+def test_one_point_of_a_sample_is_an_estimate_too(talk: Path):
+    words = (talk, "--block-size", 1, "--capacity", "5000tokens", "--ttl", "none")
+    exact, found = _json(*words), _json(*words, "--sample", 0.3)
+    (size,) = found["sweep"]["sizes"]
+    assert abs(size["hit_tokens"][0][0] - exact["hit_tokens"]) <= size["hit_error_tokens"][0][0]
+
+
+def test_the_same_sample_gives_the_same_bytes(talk: Path):
+    words = (talk, "--sample", 0.3, "--json", "-q")
+    assert _run(*words) == _run(*words)
+    assert _run(*words, "--seed", 1) != _run(*words)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--engine", "vllm", "--num-gpu-blocks", 99), "--engine has no stack distances to sample"),
+        (("--provider", "auto"), "--provider has no stack distances to sample"),
+        (("--policy", "lfu"), "a replay has no stack distances to sample"),
+        (("--tier", "cpu=4096blocks"), "a replay has no stack distances to sample"),
+        (("--block-size", 1, "--capacity", "300tokens", "--calibration", "none.json"), "no --sample"),
+        (("--sample", 0), "a sample of 0 is not possible"),
+    ],
+)
+def test_what_cannot_be_sampled_is_said(talk: Path, words: tuple[object, ...], sentence: str):
+    assert sentence in " ".join(_run(talk, "--sample", 0.3, *words, code=2).split())
+
+
+def test_a_sample_too_small_to_judge_by_is_no_answer(talk: Path):
+    assert "too few to judge the estimate by" in _run(talk, "--sample", 0.001, code=3)
+
+
+def test_a_gate_within_the_error_is_not_decided(talk: Path):
+    words = (talk, "--block-size", 1, "--sample", 0.3)
+    found = _json(*words)["figures"]
+    best, error = found["block_1.best_ratio"], found["block_1.best_error_ratio"]
+    assert "too close" in _run(*words, "--fail-below", best - error / 2, code=3)
+    _run(*words, "--fail-below", best - 1.1 * error)
+    _run(*words, "--fail-below", min(best + 1.1 * error, 1.0), code=1)
