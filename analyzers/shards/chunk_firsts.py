@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzers.seen import SHORTEST_STRETCH
-from analyzers.shards.piece import DistinctRuns, Piece, UInt64
+from analyzers.shards.piece import DistinctRuns, UInt64
 from analyzers.shards.room import Room
 from analyzers.trace import Int32, Int64, Ragged
 
@@ -121,8 +121,9 @@ def tokens_seen(
     return seen
 
 
-def seen_elsewhere(
-    pieces: Sequence[Piece],
+def seen_over_pieces(
+    prompts: Sequence[Ragged],
+    runs: Sequence[DistinctRuns],
     row_of: Sequence[Int64],
     namespace: Int32,
     reused: Int64,
@@ -133,21 +134,20 @@ def seen_elsewhere(
 
     `row_of` gives the row of each request of each piece, -1 for none; `namespace` and `reused` are by row.
     """
-    uses = [run_uses(p.prompts, row, namespace) for p, row in zip(pieces, row_of, strict=True)]
-    counts = [use.chunks(piece.runs) for use, piece in zip(uses, pieces, strict=True)]
+    uses = [run_uses(some, row, namespace) for some, row in zip(prompts, row_of, strict=True)]
+    counts = [use.chunks(own) for use, own in zip(uses, runs, strict=True)]
     firsts = room.array("first_rows", sum(counts), np.int32)
-    of_piece = np.split(firsts, np.cumsum(counts)[:-1])
+    of_piece = np.split(firsts, np.cumsum(counts, dtype=np.int64)[:-1])
     partitions = partitions or partitions_for(sum(counts))
     for partition in range(partitions):
         records = [
-            chunk_records(use, piece.runs, partition, partitions)
-            for use, piece in zip(uses, pieces, strict=True)
+            chunk_records(use, own, partition, partitions) for use, own in zip(uses, runs, strict=True)
         ]
         for out, some, first in zip(of_piece, records, first_rows(records), strict=True):
             out[some.place] = first
     seen = np.zeros(len(namespace), np.int64)
-    for piece, row, use, first in zip(pieces, row_of, uses, of_piece, strict=True):
-        counted = tokens_seen(piece.prompts, row, namespace, reused, piece.runs, use, first)
+    for some_prompts, own, row, use, first in zip(prompts, runs, row_of, uses, of_piece, strict=True):
+        counted = tokens_seen(some_prompts, row, namespace, reused, own, use, first)
         seen[row[row >= 0]] = counted[row >= 0]
     room.discard("first_rows")
     return seen
