@@ -104,7 +104,7 @@ class Reading:
             yield
 
     def take(self) -> tuple[Log, SliceAccount]:
-        """End all readers and hand over what was read since the last time, the notes in the account alone."""
+        """End all readers and hand over what was read since the last time; the log is then empty again."""
         log = self.log
         self._end_run(self._file, None)
         unanswerable = None
