@@ -30,6 +30,10 @@ from analyzers.tokenization import FIRST_VIRTUAL_ID
 from analyzers.trace import MISSING, Int64
 
 
+class TaskError(Exception):
+    """A task failed whenever it was tried. Says why, in half a sentence."""
+
+
 class Cluster(Protocol):
     """Runs tasks somewhere. A result is a handle; given as an argument to a task, the task gets what it stands for."""
 
@@ -47,7 +51,11 @@ class Cluster(Protocol):
         ...
 
     def get(self, result: Any) -> Any:
-        """Wait for what a handle stands for. Raises TaskFailed when there is no hope for it."""
+        """Wait for what a handle stands for. Raises TaskError, or the PcacheError that its task raised."""
+        ...
+
+    def cancel(self, results: Sequence[Any]) -> None:
+        """Begin no more of the tasks that have these results."""
         ...
 
 
@@ -64,7 +72,7 @@ def merge_on_cluster(
 ) -> MergedTrace:
     """The Trace that `merge_pieces` makes of the same pieces. None of them may be stale.
 
-    Raises what `merge_pieces` raises, and TaskFailed.
+    Raises what `merge_pieces` raises, and TaskError.
     """
     heads = [head for shard in shards for head in shard.heads]
     merged = merge_rows(heads, options)

@@ -12,7 +12,6 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from analyzers.errors import PcacheError
 from analyzers.logs.account import SliceAccount
 from analyzers.logs.detect import ReadOptions
 from analyzers.part_tokens import as_offsets
@@ -117,12 +116,9 @@ def _maker(options: TraceOptions) -> PieceMaker:
 
 def make_pieces(
     shard: Shard, reading: ReadOptions, options: TraceOptions, tokenizer: str | None
-) -> tuple[list[Head] | PcacheError, list[Piece]]:
-    """Read a shard. What the user must put right is no failure of the task: it comes instead of the heads."""
-    try:
-        pieces = [_maker(options).piece(part, tokenizer) for part in read_slices(shard, reading)]
-    except PcacheError as problem:
-        return problem, []
+) -> tuple[list[Head], list[Piece]]:
+    """Read a shard; heads travel to the driver. Raises what reading and tokenizing raise."""
+    pieces = [_maker(options).piece(part, tokenizer) for part in read_slices(shard, reading)]
     return [head_of(piece) for piece in pieces], pieces
 
 
