@@ -13,7 +13,7 @@ import numpy as np
 
 from analyzers.seen import SHORTEST_STRETCH
 from analyzers.shards.piece import DistinctRuns, UInt64
-from analyzers.shards.room import Room
+from analyzers.shards.room import Room, let_go
 from analyzers.trace import Int32, Int64, Ragged
 
 _RECORDS_AT_ONCE = 2**20
@@ -140,14 +140,16 @@ def seen_over_pieces(
     of_piece = np.split(firsts, np.cumsum(counts, dtype=np.int64)[:-1])
     partitions = partitions or partitions_for(sum(counts))
     for partition in range(partitions):
-        records = [
-            chunk_records(use, own, partition, partitions) for use, own in zip(uses, runs, strict=True)
-        ]
+        records = []
+        for use, own in zip(uses, runs, strict=True):
+            records.append(chunk_records(use, own, partition, partitions))
+            let_go(own.chunk_hash)
         for out, some, first in zip(of_piece, records, first_rows(records), strict=True):
             out[some.place] = first
     seen = np.zeros(len(namespace), np.int64)
     for some_prompts, own, row, use, first in zip(prompts, runs, row_of, uses, of_piece, strict=True):
         counted = tokens_seen(some_prompts, row, namespace, reused, own, use, first)
         seen[row[row >= 0]] = counted[row >= 0]
+        let_go(some_prompts.values)
     room.discard("first_rows")
     return seen

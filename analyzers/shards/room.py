@@ -1,5 +1,6 @@
 """Where arrays as large as a log lie while its pieces are merged: in memory, or in files that the system can page out."""
 
+import mmap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -43,3 +44,15 @@ class FolderRoom:
 
     def discard(self, name: str) -> None:
         (self.path / name).unlink(missing_ok=True)
+
+
+def let_go(array: npt.NDArray[Any]) -> None:
+    """Let the system have the memory back that a mapped file takes, if this array lies in one; its content stays.
+
+    Not for an array mapped as a private copy, which would lose what was written to it.
+    """
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)

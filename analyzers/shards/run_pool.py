@@ -8,7 +8,7 @@ import numpy as np
 from analyzers.part_tokens import as_offsets, positions
 from analyzers.prefix_tree import TokenRuns, UInt32
 from analyzers.shards.piece import Piece
-from analyzers.shards.room import Room
+from analyzers.shards.room import Room, let_go
 from analyzers.time_order import Bool
 from analyzers.tokenization import FIRST_VIRTUAL_ID
 from analyzers.trace import Int32, Int64, Ragged
@@ -60,6 +60,7 @@ def pool_runs(pieces: Sequence[Piece], room: Room) -> RunPool:
         numbers.append(number)
         new.append(first)
         lengths.append(np.diff(piece.runs.offsets)[first])
+        let_go(piece.runs.hash)
     del table, known
     offsets = as_offsets(np.concatenate(lengths))
     pool = room.array("pool", int(offsets[-1]), np.uint32)
@@ -69,6 +70,8 @@ def pool_runs(pieces: Sequence[Piece], room: Room) -> RunPool:
         ids = _virtual_ids(piece.runs.virtual, virtual)
         kernels.copy_runs(piece.runs.pool, piece.runs.offsets, first, ids, pool, offsets[run])
         run += len(first)
+        let_go(piece.runs.pool)
+        let_go(pool)
     return RunPool(pool, offsets, numbers)
 
 
@@ -113,6 +116,7 @@ def conversations(
         if outputs:
             answered = (row >= 0) & (piece.output >= 0)
             used[offsets[row[answered] + 1] - 1] = number[piece.output[answered]]
+        let_go(piece.prompts.values)
     sequences = TokenRuns(runs.pool, runs.offsets[:-1], length, offsets, used)
     return Conversations(sequences, has_output, prompt_tokens, cached_tokens)
 
@@ -139,4 +143,6 @@ def merge_lists(
     values = room.array(name, int(offsets[-1]), np.int64)
     for p, (some, row) in enumerate(zip(lists, row_of, strict=True)):
         values[places(some, row, offsets)] = some.values if codes is None else codes[p][some.values]
+        let_go(some.values)
+    let_go(values)
     return Ragged(offsets, values)
