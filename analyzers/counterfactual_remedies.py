@@ -9,6 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from analyzers.comparison import Comparer
+from analyzers.counterfactual_places import places_of
 from analyzers.divergence import Change, Slot, Value
 from analyzers.divergences import Divergences
 from analyzers.pipeline import TracedLog
@@ -97,23 +98,23 @@ def _treatment(
     """How the breaker of a slot is taken out of the parts `own` of its application; None where there is nothing a
     replay could do (a compaction that was meant, a template or tokenizer that gives other ids)."""
     change, parts = slot.change, traced.parts
+    forms: dict[int, str] = {}
     if change is Change.TEXT:
-        spans = _spread(slot, parts, own)
+        spans = places_of(slot, parts, own)
         if slot.scope in _STAYS_IN_A_CONVERSATION:
             rank = _STAYS_IN_A_CONVERSATION.index(slot.scope)
             return Treatment(Remedy.MOVE_BEHIND_PART, spans=spans, rank=rank)
         return Treatment(Remedy.MOVE_TO_NEWEST, spans=spans)
     if change in _ONE_FORM or change is Change.PASSAGES_REORDERED:
         known = {id(parts[number].paths) for number in slot.spans}
-        forms: dict[int, str] = {}
         wanted = {_forms(parts[number], forms) for number in slot.spans}
         alike = (part for part in own if id(part.paths) in known)
         chosen = frozenset(part.number for part in alike if _forms(part, forms) in wanted)
         return Treatment(Remedy.ONE_FORM, parts=chosen)
     if change is Change.TOOLS_REORDERED:
-        sets = {_set(parts[number]) for number in _parts_of(slot, comparer, "tools")}
-        lengths = {len(numbers) for numbers in sets}
-        chosen = frozenset(p.number for p in own if len(p.segments) in lengths and _set(p) in sets)
+        sets = {_forms(parts[number], forms) for number in _parts_of(slot, comparer, "tools")}
+        lengths = {len(of_tools) for of_tools in sets}
+        chosen = frozenset(p.number for p in own if len(p.segments) in lengths and _forms(p, forms) in sets)
         return Treatment(Remedy.SORT, parts=chosen)
     if change in _TOOLS:
         return Treatment(Remedy.KEEP_TOOLS, parts=frozenset(_parts_of(slot, comparer, "tools")))
@@ -122,60 +123,6 @@ def _treatment(
     if change in _HISTORY:
         return Treatment(Remedy.KEEP_HISTORY, rows=frozenset(slot.requests))
     return None
-
-
-_AROUND = 40
-"""Characters on each side of a value that must be equal for another text to hold the same slot."""
-_CONTEXTS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What stands around a slot's value: the segments in front of its own, and text on both sides."""
-
-    in_front: tuple[Segment, ...]
-    left: str
-    right: str
-
-
-def _spread(
-    slot: Slot, parts: Sequence[RenderedPart], own: Sequence[RenderedPart]
-) -> dict[int, tuple[Value, ...]]:
-    """Where rendered parts hold a slot, those of its application included that no difference showed: the same text
-    stands around it."""
-    spans = {part: values for part, values in slot.spans.items() if any(v.start < v.end for v in values)}
-    contexts: dict[int, dict[_Context, None]] = {}
-    for part, values in spans.items():
-        for value in values:
-            segments = parts[part].segments
-            text = segments[value.segment].text
-            left, right = text[max(0, value.start - _AROUND) : value.start], text[value.end :][:_AROUND]
-            known = contexts.setdefault(id(parts[part].paths), {})
-            if len(known) < _CONTEXTS and len(left) + len(right) >= _AROUND:
-                known[_Context(segments[: value.segment], left, right)] = None
-    for other in own:
-        if other.number in spans:
-            continue
-        for context in contexts.get(id(other.paths), ()):
-            found = _between(other, context)
-            if found is not None:
-                spans[other.number] = (found,)
-                break
-    return dict(sorted(spans.items()))
-
-
-def _between(part: RenderedPart, context: _Context) -> Value | None:
-    """The value that stands in the context; a side shorter than _AROUND is the start or the end of its segment."""
-    index = len(context.in_front)
-    if part.segments[:index] != context.in_front:
-        return None
-    left, right, text = context.left, context.right, part.segments[index].text
-    at = text.find(left) if len(left) == _AROUND else 0 if text.startswith(left) else -1
-    start = at + len(left)
-    end = text.find(right, start) if len(right) == _AROUND else len(text) - len(right)
-    if at < 0 or end <= start or (len(right) < _AROUND and not text.endswith(right, start)):
-        return None
-    return Value(part.number, index, start, end, text[start:end])
 
 
 def caveats_of(slot: Slot, treatment: Treatment, added: int) -> tuple[str, ...]:
@@ -213,15 +160,12 @@ def _parts_of(slot: Slot, comparer: Comparer, section: str) -> dict[int, None]:
     return dict.fromkeys(sorted(found))
 
 
-def _set(part: RenderedPart) -> tuple[int, ...]:
-    return tuple(sorted(segment.number for segment in part.segments))
-
-
 def _forms(part: RenderedPart, known: dict[int, str]) -> tuple[str, ...]:
+    """The forms of a part's segments in any order: tools in another order have other key orders too."""
     for segment in part.segments:
         if segment.number not in known:
             known[segment.number] = form_of(segment.text)
-    return tuple(known[segment.number] for segment in part.segments)
+    return tuple(sorted(known[segment.number] for segment in part.segments))
 
 
 def form_of(text: str) -> str:

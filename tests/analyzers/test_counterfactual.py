@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzers.continuation import Continuations, common_prefix
 from analyzers.counterfactual import Counterfactual, take_out
 from analyzers.counterfactual_remedies import Remedy
 from analyzers.divergence import Slot
 from analyzers.divergences import find_divergences
 from analyzers.logs import read_log
-from analyzers.pipeline import TraceOptions, trace_log
+from analyzers.pipeline import TracedLog, TraceOptions, trace_log
 from analyzers.reuse import reusable_depth
 from analyzers.slots import find_slots
 from analyzers.usage_record import usage_record
@@ -138,11 +140,11 @@ def test_a_breaker_behind_another_gains_only_when_that_one_is_gone(told: Tell) -
     assert outcome.gain_tokens == first.marginal_gain_tokens + second.marginal_gain_tokens
 
 
-def test_breakers_that_gain_only_together_are_all_taken_out(told: Tell) -> None:
-    """Every kind of breaker in one prompt, the worst in front."""
-    chance = random.Random(5)
+def with_every_kind_of_breaker(requests: int, planted: bool, seed: int) -> list[Body]:
+    """Every kind of breaker in one prompt, the worst in front; with `planted` false the same without values."""
+    chance = random.Random(seed)
 
-    def body(i: int, planted: bool) -> Body:
+    def body(i: int) -> Body:
         tools = [dict(tool, function=dict(tool["function"])) for tool in TOOLS]
         lines = list(RULES)
         if planted:
@@ -165,9 +167,49 @@ def test_breakers_that_gain_only_together_are_all_taken_out(told: Tell) -> None:
             lines.insert(at, f"{name}: {line if planted else ''}")
         return asked("\n".join(lines), i, tools=tools)
 
-    broken = told([body(i, True) for i in range(24)])
-    without = told([body(i, False) for i in range(24)])
-    assert broken.outcome.gain_tokens >= 0.95 * (broken.computed - without.computed) > 0
+    return [body(i) for i in range(requests)]
+
+
+@pytest.mark.parametrize("seed", [5, 6, 9])
+def test_breakers_that_gain_only_together_are_all_taken_out(told: Tell, seed: int) -> None:
+    broken = told(with_every_kind_of_breaker(24, True, seed))
+    without = told(with_every_kind_of_breaker(24, False, seed))
+    moved = sum(recovered.moved_tokens for recovered in broken.outcome.recovered)
+    assert broken.outcome.gain_tokens + moved >= 0.999 * (broken.computed - without.computed) > 0
+    assert moved <= 0.03 * (broken.computed - without.computed)
+
+
+def test_what_fixes_gain_does_not_depend_on_the_requests_that_were_compared(
+    told: Tell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neighbours that share a value by chance show less of it than others do."""
+    bodies = with_every_kind_of_breaker(24, True, 6)
+    expected = told(bodies).outcome
+    for seed in range(3):
+        chance = random.Random(seed)
+
+        def any_earlier(traced: TracedLog, chance: random.Random = chance) -> Continuations:
+            others = np.array([-1, *(chance.randrange(row) for row in range(1, 24))], np.int32)
+            prompt = traced.sequences.totals()
+            shared = np.where(others >= 0, np.minimum(prompt, prompt[others]), 0)
+            return Continuations(others, shared, common_prefix(traced, others))
+
+        monkeypatch.setattr("analyzers.divergences.find_continuations", any_earlier)
+        outcome = told(bodies).outcome
+        assert outcome.gain_tokens == expected.gain_tokens
+        gains = [sorted(r.marginal_gain_tokens for r in o.recovered) for o in (outcome, expected)]
+        assert gains[0] == gains[1]
+
+
+def test_a_value_whose_halves_vary_by_themselves_is_moved_whole(told: Tell) -> None:
+    """Of two requests with one weather the comparison shows the degrees alone; the weather must go too."""
+    weather = ["sunny", "sunny", "rainy", "rainy", "sunny", "rainy", "rainy", "sunny"]
+    broken = told(
+        [asked(with_line(9, f"Weather: {w} at {i + 10} degrees"), i) for i, w in enumerate(weather)]
+    )
+    without = told([asked(with_line(9, "Weather:  degrees"), i) for i in range(len(weather))])
+    (recovered,) = broken.outcome.recovered
+    assert recovered.gain_tokens == broken.computed - without.computed - recovered.moved_tokens
 
 
 def test_a_history_left_alone_recovers_what_appending_would(told: Tell) -> None:
@@ -201,6 +243,19 @@ def test_a_value_of_one_user_moves_behind_and_carries_a_warning(told: Tell) -> N
     (recovered,) = told(shared).outcome.recovered
     assert recovered.remedy is Remedy.MOVE_BEHIND_PART
     assert any("one user" in caveat for caveat in recovered.caveats)
+
+
+def test_a_value_that_was_shown_whole_and_in_part_moves_once(told: Tell) -> None:
+    accounts = ["Fernhill 17", "Fernhill 25", "Oakdale 36"]
+
+    def outcome(system: Callable[[str], str]) -> Counterfactual:
+        bodies = [asked(system(accounts[i % 3]), i, user=accounts[i % 3]) for i in range(12)]
+        return told(bodies).outcome
+
+    broken = outcome(lambda account: with_line(3, f"Account: {account}"))
+    behind = outcome(lambda account: with_line(3, "Account: ") + f"\n{account}")
+    assert broken.prompt_tokens_after == behind.prompt_tokens
+    assert broken.reusable_tokens_after == behind.reusable_tokens > broken.reusable_tokens
 
 
 def test_no_fix_shares_across_namespaces(told: Tell) -> None:
