@@ -1,8 +1,7 @@
 """What shards and reducers compute for each other comes to what one machine computes from the same pieces."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from analyzers.shards.slices import read_slices
 from analyzers.trace_file import save_trace
 from pcache_cli.reports.analyze import account_of
 from tests.analyzers.chat_log import assistant, chat, user
+from tests.analyzers.shards.inline_cluster import InlineCluster
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_logs"
 
@@ -36,36 +36,6 @@ def pieces_of(path: Path, options: TraceOptions, slice_bytes: int) -> list[Piece
 @cache
 def maker_of(options: TraceOptions) -> PieceMaker:
     return PieceMaker(options)
-
-
-@dataclass(frozen=True)
-class InlineCluster:
-    """A cluster that does every task at once; like a real one it hands out arrays that cannot be written to."""
-
-    workers: int
-
-    def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        return sealed(task(*arguments))
-
-    def submit_split(self, task: Callable[..., Any], results: int, *arguments: Any) -> list[Any]:
-        split = [sealed(result) for result in task(*arguments)]
-        assert len(split) == results
-        return split
-
-    def get(self, result: Any) -> Any:
-        return result
-
-
-def sealed(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        value.flags.writeable = False
-    elif isinstance(value, list | tuple):
-        for item in value:
-            sealed(item)
-    elif is_dataclass(value):
-        for field in fields(value):
-            sealed(getattr(value, field.name))
-    return value
 
 
 def on_cluster(
