@@ -59,10 +59,8 @@ def trace_in_shards(
         _make_all([ShardTask(shard, plan, options, folder) for shard in plan.shards], work, jobs, progress)
         pieces = work.pieces(len(plan.shards))
         if needs_reading_together([piece.account for piece in _all(pieces)]):
-            for shard in plan.shards:
-                work.forget(shard.number)
-            plan = read_at_once(plan)
-            _make_all([ShardTask(plan.shards[0], plan, options, folder)], work, 1, progress)
+            plan, work = read_at_once(plan), work.together()
+            _make_all([ShardTask(plan.shards[0], plan, options, work.path)], work, 1, progress)
             pieces = work.pieces(1)
         stale = stale_pieces(_all(pieces), options)
         if stale is not None:
@@ -70,7 +68,7 @@ def trace_in_shards(
             again = {shard_of[piece].number: shard_of[piece] for piece in stale.pieces}
             for number in again:
                 work.forget(number)
-            tasks = [ShardTask(shard, plan, options, folder, stale.tokenizer) for shard in again.values()]
+            tasks = [ShardTask(shard, plan, options, work.path, stale.tokenizer) for shard in again.values()]
             _make_all(tasks, work, jobs, progress)
             pieces = work.pieces(len(plan.shards))
         yield merge_pieces(_all(pieces), options, FolderRoom(work.room()))

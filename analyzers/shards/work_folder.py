@@ -13,6 +13,9 @@ from analyzers.shards.piece import Piece
 
 _FINGERPRINT = "run"
 _FINISHED = "finished"
+_TOGETHER = "together"
+_MERGE = "merge"
+_OURS = ("lock", _FINGERPRINT, _TOGETHER, _MERGE)
 
 
 class WorkFolder:
@@ -60,9 +63,15 @@ class WorkFolder:
             for shard in range(shards)
         ]
 
+    def together(self) -> "WorkFolder":
+        """A folder in this one for the pieces of a log that had to be read at once after all."""
+        inner = WorkFolder(self.path / _TOGETHER)
+        inner.path.mkdir(exist_ok=True)
+        return inner
+
     def room(self) -> Path:
         """An empty folder for the merge."""
-        room = self.path / "merge"
+        room = self.path / _MERGE
         shutil.rmtree(room, ignore_errors=True)
         room.mkdir()
         return room
@@ -119,7 +128,7 @@ def _begin(path: Path, fingerprint: str) -> None:
     if noted.exists() and noted.read_text() == fingerprint:
         return
     for old in path.iterdir():
-        ours = old.name in ("lock", _FINGERPRINT, "merge") or old.name.startswith("shard-")
+        ours = old.name in _OURS or old.name.startswith("shard-")
         if not ours:
             raise UsageError(
                 f"{path} holds {old.name}, which is not pcache's; move it, or write to another file"

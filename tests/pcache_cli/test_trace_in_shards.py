@@ -1,0 +1,166 @@
+"""`pcache trace` of logs larger than it wants to hold: the same bytes in every way of reading, and after a kill."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyzers.logs import read_log
+from analyzers.pipeline import trace_log
+from analyzers.trace_file import load_trace, save_trace
+from benchmarks.agent_log import write_agent_log
+from tests.command_line import pcache
+
+REQUESTS = 400
+SHARD = "128KiB"
+
+
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of about 2 MB, cut into some sixteen shards."""
+    path = tmp_path_factory.mktemp("agents") / "agents.jsonl"
+    write_agent_log(path, REQUESTS)
+    return path
+
+
+def at_once(log: Path) -> bytes:
+    """The trace of a log that is read at once, as saved."""
+    path = log.with_name("at_once.parquet")
+    save_trace(trace_log(read_log([str(log)])).trace, path)
+    trace = path.read_bytes()
+    path.unlink()
+    return trace
+
+
+def killed(log: Path, output: Path, shard: int) -> None:
+    """Trace a log in a process of its own that is killed once it has finished a shard."""
+    command = [*_PCACHE, "trace", str(log), "-o", str(output), "--shard-size", SHARD]
+    finished = output.with_name(output.name + ".parts") / f"shard-{shard:06}" / "finished"
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        while not finished.exists():
+            assert run.poll() is None, "the run ended before it could be killed"
+            time.sleep(0.005)
+        run.send_signal(signal.SIGKILL)
+    assert not output.exists()
+
+
+@pytest.fixture
+def log(agents: Path, tmp_path: Path) -> Path:
+    """A copy that may be changed."""
+    return shutil.copy(agents, tmp_path / "agents.jsonl")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_shards_give_the_trace_of_the_log_read_at_once(agents: Path, tmp_path: Path, jobs: int) -> None:
+    output = tmp_path / "trace.parquet"
+    finished = pcache("trace", agents, "-o", output, "--shard-size", SHARD, "--jobs", jobs)
+    assert finished.returncode == 0
+    assert output.read_bytes() == at_once(agents)
+    assert f"{REQUESTS} requests" in finished.stderr.decode()
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_a_killed_run_goes_on_without_reading_again_what_it_had_read(log: Path, tmp_path: Path) -> None:
+    output, expected = tmp_path / "trace.parquet", at_once(log)
+    killed(log, output, shard=2)
+    # Whoever reads the first shards again now finds no requests; the file has kept its size, its lines and its time.
+    about = log.stat()
+    with log.open("r+b") as file:
+        first = file.read(3 * 128 * 1024)
+        start = first.index(b"\n", 64 * 1024)  # by the lines in front of it the format is told
+        file.seek(start)
+        file.write(re.sub(rb"[^\n]", b"#", first[start:]))
+    os.utime(log, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert pcache("trace", log, "-o", output, "--shard-size", SHARD).returncode == 0
+    assert output.read_bytes() == expected
+    assert sorted(tmp_path.iterdir()) == [log, output]
+
+
+def test_a_run_over_a_log_that_changed_begins_anew(log: Path, tmp_path: Path) -> None:
+    output = tmp_path / "trace.parquet"
+    killed(log, output, shard=1)
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[10:]))
+    assert pcache("trace", log, "-o", output, "--shard-size", SHARD).returncode == 0
+    assert output.read_bytes() == at_once(log)
+
+
+def test_a_log_of_two_models_is_counted_with_the_tokenizer_of_most_requests(
+    log: Path, tmp_path: Path
+) -> None:
+    """The first shards alone would choose another tokenizer than the whole log."""
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    for number, row in enumerate(rows):
+        row["request"]["model"] = "gpt-4" if number < 100 else "gpt-4.1"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    output = tmp_path / "trace.parquet"
+    assert pcache("trace", log, "-o", output, "--shard-size", SHARD).returncode == 0
+    assert load_trace(output).info.tokenizer == "o200k"
+    assert output.read_bytes() == at_once(log)
+
+
+def test_rows_of_a_batch_that_strayed_into_other_files_still_meet(tmp_path: Path) -> None:
+    """Two logs of calls each hold half of a batch: the question in one, its answer in the other."""
+    call = {"model": "gpt-4.1", "messages": [{"role": "user", "content": "What is a prefix?"}]}
+    asked = {"custom_id": "a", "params": {**call, "model": "claude-sonnet-4-5", "max_tokens": 9}}
+    message = {"role": "assistant", "content": [], "usage": {"input_tokens": 12, "output_tokens": 3}}
+    answered = {"custom_id": "a", "result": {"type": "succeeded", "message": {"type": "message", **message}}}
+    logs = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    for log, stray in zip(logs, (asked, answered), strict=True):
+        log.write_text("".join(json.dumps(row) + "\n" for row in [*[call] * 20, stray]))
+    output = tmp_path / "trace.parquet"
+    assert pcache("trace", *logs, "-o", output, "--shard-size", "1KiB").returncode == 0
+    expected = tmp_path / "expected.parquet"
+    save_trace(trace_log(read_log([str(log) for log in logs])).trace, expected)
+    assert load_trace(output).requests.usage_prompt.tolist().count(12) == 1
+    assert output.read_bytes() == expected.read_bytes()
+
+
+def test_standard_input_is_read_in_slices(agents: Path, tmp_path: Path) -> None:
+    output = tmp_path / "trace.parquet"
+    words = ("trace", "-", "-o", output, "--shard-size", SHARD)
+    assert pcache(*words, stdin=agents.read_bytes()).returncode == 0
+    piped, whole = load_trace(output), trace_log(read_log([str(agents)])).trace
+    assert piped.requests.file.values == ["-"]
+    assert piped.requests.request_id == whole.requests.request_id
+    np.testing.assert_array_equal(piped.requests.leaf, whole.requests.leaf)
+    np.testing.assert_array_equal(piped.tree.depth_end, whole.tree.depth_end)
+
+
+def test_what_was_skipped_is_told(agents: Path, tmp_path: Path) -> None:
+    log = tmp_path / "broken.jsonl"
+    log.write_bytes(b"{broken\n" + agents.read_bytes() + b"not JSON either\n")
+    finished = pcache("trace", log, "-o", tmp_path / "t.parquet", "--shard-size", SHARD)
+    assert finished.returncode == 0
+    told = finished.stderr.decode()
+    assert "402 records" in told
+    assert "2 skipped: 2 not JSON" in told
+    assert "broken.jsonl:402" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--jobs", "0"], "Invalid value for '--jobs'"),
+        (["--shard-size", "much"], "'much' is not a size"),
+        (["--shard-size", "0"], "leaves nothing to read"),
+        (["--address", "ray://head:10001"], "give --engine ray"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    agents: Path, tmp_path: Path, words: list[str], sentence: str
+) -> None:
+    finished = pcache("trace", agents, "-o", tmp_path / "t.parquet", *words)
+    assert finished.returncode == 2
+    assert sentence in finished.stderr.decode()
+    assert list(tmp_path.iterdir()) == []
+
+
+_PCACHE = (sys.executable, "-c", "from pcache_cli.app import main; main()")
