@@ -15,10 +15,10 @@ from pcache_cli import console
 from pcache_cli.units import split_list
 
 if TYPE_CHECKING:
-    from analyzers.shards.merge import MergedTrace
-
     from analyzers.pipeline import TracedLog, TraceOptions
     from analyzers.request import Log
+    from analyzers.shards.cluster_engine import ShardedResult
+    from analyzers.shards.merge import MergedTrace
     from analyzers.shards.plan import Plan
     from analyzers.trace import Trace
 
@@ -148,6 +148,19 @@ class LogSource:
             ) as merged,
         ):
             yield merged
+
+    def trace_with_ray(self, address: str | None, shard_bytes: int) -> "ShardedResult":
+        """The Trace of the logs, made on a Ray cluster, without the shards that it could not read."""
+        from analyzers.shards.ray_engine import trace_with_ray
+
+        plan = self.plan(shard_bytes)
+        with console.progress("reaching the cluster") as say:
+            return trace_with_ray(
+                plan,
+                self.trace_options(),
+                address,
+                lambda done, of: say(f"reading the log: {done} of {of} shards"),
+            )
 
     def plan(self, shard_bytes: int) -> "Plan":
         """The files of the logs, shared out."""

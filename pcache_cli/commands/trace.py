@@ -10,6 +10,7 @@ from pcache_cli.command import pcache_command
 from pcache_cli.log_source import LogSource, takes_log
 
 if TYPE_CHECKING:
+    from analyzers.request import Log
     from analyzers.trace import Trace
 
 
@@ -53,40 +54,47 @@ def trace(
     """Turn logs into a trace: the prefix tree and the request table, no text. Every command reads it.
 
     The log may be larger than memory, and may lie on s3://, gs:// or az://. A run that was killed goes on where it
-    stopped when the same command is given again: until it ends, what it has read lies in OUTPUT.parts.
+    stopped when the same command is given again: until it ends, what it has read lies in OUTPUT.parts. With
+    --engine ray, files that the cluster cannot read are named and left out, and the exit code is 2.
 
     A name that ends in .jsonl gives an anonymised hash trace (Mooncake style) for other simulators.
     """
     from analyzers.errors import UsageError
+    from analyzers.hash_export import write_hash_trace
+    from analyzers.trace_file import save_trace
     from pcache_cli import console
     from pcache_cli.reports.analyze import account_of, print_account
+    from pcache_cli.reports.numbers import counted
     from pcache_cli.units import parse_size
 
     if output.suffix.lower() not in (".parquet", ".jsonl"):
         raise UsageError(f"'{output}' must end in .parquet (a trace) or .jsonl (a hash trace)")
-    if engine is not Engine.RAY and address is not None:
+    if engine is Engine.LOCAL and address is not None:
         raise UsageError("--address names a Ray cluster; give --engine ray with it")
+    if engine is Engine.RAY and jobs != 1:
+        raise UsageError("--jobs is for this machine; a Ray cluster uses all its processors")
     shard_bytes = parse_size(shard_size)
     if not shard_bytes:
         raise UsageError("--shard-size 0 leaves nothing to read; write for example 64MiB")
+
+    def write(built: "Trace", log: "Log | None" = None) -> None:
+        if log is not None:
+            print_account(console.stderr_console(), account_of(log, len(built)), built.info)
+        if output.suffix.lower() == ".jsonl":
+            write_hash_trace(built, output, block_size, salt)
+        else:
+            save_trace(built, output)
+        console.note(f"wrote {output}: {counted(len(built), 'request')}, {counted(len(built.tree), 'node')}")
+
     if source.is_trace():
-        _write(source.trace(), output, block_size, salt)
+        write(source.trace())
         return 0
-    parts = output.with_name(output.name + ".parts")
-    with source.trace_in_shards(parts, jobs, shard_bytes) as merged:
-        print_account(console.stderr_console(), account_of(merged.log, len(merged.trace)), merged.trace.info)
-        _write(merged.trace, output, block_size, salt)
+    if engine is Engine.RAY:
+        result = source.trace_with_ray(address, shard_bytes)
+        write(result.trace, result.log)
+        for shard in result.poisoned:
+            console.error(f"{shard}; the trace is that of the rest")
+        return 2 if result.poisoned else 0
+    with source.trace_in_shards(output.with_name(output.name + ".parts"), jobs, shard_bytes) as merged:
+        write(merged.trace, merged.log)
     return 0
-
-
-def _write(built: "Trace", output: Path, block_size: int, salt: str | None) -> None:
-    from analyzers.hash_export import write_hash_trace
-    from analyzers.trace_file import save_trace
-    from pcache_cli import console
-    from pcache_cli.reports.numbers import counted
-
-    if output.suffix.lower() == ".jsonl":
-        write_hash_trace(built, output, block_size, salt)
-    else:
-        save_trace(built, output)
-    console.note(f"wrote {output}: {counted(len(built), 'request')}, {counted(len(built.tree), 'node')}")
