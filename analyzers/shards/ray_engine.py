@@ -6,6 +6,7 @@ dies, and makes pieces anew that were lost with a machine.
 
 import logging
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
@@ -21,6 +22,7 @@ RETRIES = 2
 """How often a task is tried again: when its worker dies, when it runs out of memory, when it raises."""
 
 _LONGEST_REASON = 200
+_PATIENCE_S = 10
 
 
 def trace_with_ray(
@@ -121,17 +123,29 @@ def _ray(address: str | None) -> Iterator[RayCluster]:
             yield RayCluster(ray)
             return
         address = address or os.environ.get("RAY_ADDRESS")
-        quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
-        try:
-            if address is None:
-                ray.init(address="local", include_dashboard=False, **quiet)
-            else:
-                ray.init(address=address, **quiet)
-        except (ConnectionError, RuntimeError, ValueError) as problem:
-            where = f"at {address}" if address else "on this machine"
-            said = str(problem).partition("\n")[0][:_LONGEST_REASON]
-            raise UsageError(f"no Ray cluster {where} can be used: {said}") from problem
+        _connect(ray, address)
         try:
             yield RayCluster(ray)
         finally:
             ray.shutdown()
+
+
+def _connect(ray: Any, address: str | None) -> None:
+    quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+    try:
+        if address is None:
+            ray.init(address="local", include_dashboard=False, **quiet)
+        else:
+            _check_that_it_answers(address)
+            ray.init(address=address, **quiet)
+    except (OSError, RuntimeError, ValueError) as problem:
+        where = f"at {address}" if address else "on this machine"
+        said = getattr(problem, "strerror", None) or str(problem).partition("\n")[0][:_LONGEST_REASON]
+        raise UsageError(f"no Ray cluster {where} can be used: {said}") from problem
+
+
+def _check_that_it_answers(address: str) -> None:
+    """Ray itself tries for minutes. Raises OSError."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdigit() and "/" not in host:
+        socket.create_connection((host, int(port)), _PATIENCE_S).close()
