@@ -11,7 +11,7 @@ from analyzers.trace import RequestTable
 from simulators.blocks import CachedSequences
 from simulators.stack_records import StackRecords
 from simulators.sweep import check_capacity, least_blocks
-from simulators.touch_records import Touches
+from simulators.touch_records import Aged
 
 CapacityUnit = Literal["blocks", "tokens", "bytes"]
 _STEPS_A_DOUBLING = 2
@@ -68,7 +68,7 @@ def automatic_capacities(
     return Capacities("tokens", tuple(sorted({-(-round(s) // coarsest) * coarsest for s in steps})))
 
 
-def automatic_lifetimes(touched: Touches, records: Sequence[StackRecords]) -> tuple[float | None, ...]:
+def automatic_lifetimes(touched: Aged, records: Sequence[StackRecords]) -> tuple[float | None, ...]:
     """Round lifetimes from a second to the longest reuse interval, and no expiry; only that without times."""
     if touched.age_ns is None:
         return (None,)

@@ -13,7 +13,7 @@ from simulators.grids import Capacities, automatic_capacities, automatic_lifetim
 from simulators.lifecycle import Loss
 from simulators.miss_classes import MissClass, MissClasses, classify_misses, sweep_losses
 from simulators.sampling import SampleAccount, Sampling, estimated_sweep, sample_touches
-from simulators.stack_records import stack_records
+from simulators.stack_records import StackRecords, stack_records
 from simulators.sweep import (
     BlockSweep,
     check_capacity,
@@ -21,7 +21,7 @@ from simulators.sweep import (
     reuse_interval_percentiles,
     sweep_block_size,
 )
-from simulators.touch_records import touches
+from simulators.touch_records import Aged, Touches, touches
 from simulators.working_set import WorkingSet, working_sets
 
 if TYPE_CHECKING:
@@ -40,10 +40,12 @@ DEFINITIONS = {
     "stack_distance": "capacity that a hit block needs, percentiles over hit blocks of the unbounded cache",
     "reuse_interval": "time since the last access of a hit block, percentiles over hit tokens of the unbounded cache",
     "working_set": "distinct tokens in whole blocks accessed within the window",
-    "sample": "with --sample: about `rate` of the touches (a request on an edge of the prefix tree), edges chosen by hash; "
-    "all hits, knees, percentiles and intervals are estimates; unbounded hits without expiry are exact",
-    "hit_error_tokens": "with --sample: half the width of the interval that holds the exact hit tokens in 19 cases of 20, "
-    "by the jackknife over 10 parts of the sample and what a sample of its size may miss; null where hits are exact",
+    "sample": "with --sample: about `rate` of the touch records (a stretch of a prompt by the request that had it last), "
+    "drawn by hash, in proportion to their length; all hits, knees, percentiles and intervals are estimates; unbounded "
+    "hits without expiry are exact",
+    "hit_error_tokens": "with --sample: half the width of the interval that holds the exact hit tokens in 19 cases of 20: "
+    "standard error and bias by the jackknife over 10 parts of the sample, and what a sample of its size may miss; null "
+    "where hits are exact",
     "error_ratio": "with --sample: the largest of these errors at any capacity and lifetime / prompt tokens",
     "duplicate_writes": "blocks computed again although they were cached (last-token rule, repeated outputs); an "
     "engine that keeps both copies, as vLLM does, may differ from the sweep where there are any",
@@ -142,13 +144,14 @@ def run_sweep(
     """
     sequences = cached_sequences(trace, ignore_outputs=ignore_outputs)
     sample = None if sampling is None else sample_touches(sequences, trace.requests, sampling)
-    if sample is None:
-        touched = touches(sequences, trace.requests)
-        records = [stack_records(sequences, touched, size) for size in block_sizes]
-    else:
-        touched = sample.touched
+    whole = touches(sequences, trace.requests) if sample is None else None
+    touched: Aged
+    if whole is not None:
+        touched, finest = whole, 0
+        records = [stack_records(sequences, whole, size) for size in block_sizes]
+    elif sample is not None:
+        touched, finest = sample, sample.resolution_blocks(1)
         records = [sample.stack_records(sequences, size) for size in block_sizes]
-    finest = 0 if sample is None else sample.resolution_blocks(1)
     asked = capacities or automatic_capacities(sequences, records, finest)
     ttls = automatic_lifetimes(touched, records) if lifetimes is None else lifetimes
     sizes = []
@@ -158,19 +161,26 @@ def run_sweep(
             sizes.append(sweep_block_size(sequences, touched, record, blocks, ttls))
         else:
             sizes.append(estimated_sweep(sequences, sample, record, blocks, ttls))
-    span = 0.0
-    if touched.time_ns is not None and len(touched.time_ns):
-        span = float(touched.time_ns[-1] - touched.time_ns[0]) / 1e9
-    windows = [w for w in _WINDOWS_S if w < span] or list(_WINDOWS_S[:1])
     return Sweep(
         prompt_tokens=int(sequences.prompt_tokens.sum()),
         requests=len(trace),
         reusable_tokens=int(sequences.seen_tokens().sum()),
         sizes=tuple(sizes),
         reuse_interval_s=_known(reuse_interval_percentiles(touched, records[0]), sample is not None),
-        working_sets=working_sets(touched, records[0], windows) if sample is None else (),
+        working_sets=() if whole is None else _working_sets(sequences, whole, records[0]),
         sample=None if sample is None else sample.account,
     )
+
+
+def _working_sets(
+    sequences: CachedSequences, touched: Touches, records: StackRecords
+) -> tuple[WorkingSet, ...]:
+    """Over the windows that are shorter than the trace."""
+    span = 0.0
+    if touched.time_ns is not None and len(touched.time_ns):
+        span = float(touched.time_ns[-1] - touched.time_ns[0]) / 1e9
+    windows = [w for w in _WINDOWS_S if w < span] or list(_WINDOWS_S[:1])
+    return working_sets(sequences, touched, records, windows)
 
 
 def _known(percentiles: dict[float, float] | None, sampled: bool) -> dict[float, float] | None:

@@ -1,20 +1,21 @@
-"""Sweeps from a sample of the touches, where even touch records are too many: an estimate, and how good it is.
+"""Sweeps from a sample of the touch records, where even these are too many: an estimate, and how good it is.
 
-Spatially hashed sampling (SHARDS; Waldspurger, Park, Garthwaite and Ahmad, FAST 2015): a place is in the sample for
-all requests or for none, decided by a hash of what the place is, and stack distances and hits in the sample are
-scaled by the inverse of the sampling rate. What differs for prefix caches:
+As in SHARDS (Waldspurger, Park, Garthwaite and Ahmad, FAST 2015) a hash decides what is in the sample, stack distances
+and hits found in it are scaled by the inverse of the chance to be in it, and the hits are corrected by their number, which
+is known. SHARDS hashes the block, because a cache's log does not say when a block was touched before unless all its touches
+are in the sample: a block of a system prompt that everyone sends then takes most of the sample or is missing from it. Here
+the prefix tree says of every touch which request touched the same tokens before. So records are drawn, not blocks:
 
-- The place is an edge of the prefix tree, known by the request that brought it and the depth it begins at, so one
-  sample serves all block sizes. All blocks of an edge are touched together; one record stands for them all.
-- An edge is taken with a probability in proportion to its length, long edges always: in a sample of equally likely
-  edges the few long ones decide the result (threshold sampling; Duffield, Lund and Thorup, 2005).
-- Of the blocks above a touched one, those of its own path are known without sampling; only the rest is estimated.
-- What a cache without bounds hits needs no touch records. It is computed exactly, and the estimated hits are scaled
-  to it, as SHARDS-adj corrects its histogram by the number of references.
+- A record is drawn by a hash of its request and depth, the same for all block sizes, with a chance in proportion to its
+  length; a long one is taken always (threshold sampling; Duffield, Lund and Thorup, 2005). A drawn one stands for as
+  many tokens as make up for its chance.
+- What was touched between two touches, each token once, is the sum of the records in between whose own touch before
+  lies before both. Drawn records estimate that sum; what of it is the path itself is known, and a lower bound.
+- What a cache without bounds hits needs no records. It is computed exactly, and the hits are scaled to it.
 
 The sample falls into GROUPS parts by hash. The estimate is made again without each of them in turn; how far these
-estimates lie apart tells the standard error (jackknife). Added to it is what a sample of this size may miss altogether
-(rule of three). A sampled edge stands for a length of its own at least, so smaller capacities cannot be told apart.
+estimates lie apart and from the whole tells the standard error and the bias (jackknife). Added to it is what a sample of this size may miss altogether
+(rule of three). A drawn record stands for a number of tokens; capacities of few times that number cannot be told apart.
 """
 
 from collections.abc import Sequence
@@ -26,22 +27,25 @@ import numpy.typing as npt
 from analyzers.errors import CannotEvaluateError, UsageError
 from analyzers.trace import NO_TIME, Int32, Int64, RequestTable
 from simulators.blocks import CachedSequences, check_block_size
-from simulators.stack_records import StackPass, StackRecords
+from simulators.stack_records import StackRecords
 from simulators.sweep import UNBOUNDED_BLOCKS, BlockSweep, hit_tokens, sweep_block_size
-from simulators.touch_records import Touches
 
 GROUPS = 10
 LEAST_REUSES = 20
-"""Fewer touches of drawn edges that were touched before say too little about their own error."""
+"""Fewer drawn records of what was touched before say too little about their own error."""
+_SAMPLES_A_CAPACITY = 4
+"""With fewer drawn records in a cache the error of distances bends the curve more than the jackknife sees."""
+_GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples, less their whole parts, are spread evenly over [0, 1)."""
 _QUANTILE = 2.262
 """97.5 % quantile of Student's t with GROUPS − 1 degrees of freedom."""
-_UNIT = 4096
-"""Weights are whole multiples of 1 / 4096, so that sums do not depend on their order."""
+_UNIT = 1 << 12
+"""Weights are whole multiples of its inverse, so that sums do not depend on their order."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """About `rate` of the touches (0 < rate <= 1), chosen by `seed`."""
+    """About `rate` of the touch records (0 < rate <= 1), chosen by `seed`."""
 
     rate: float
     seed: int = 0
@@ -53,65 +57,71 @@ class Sampling:
 
 @dataclass(frozen=True)
 class SampleAccount:
-    """What a sweep was estimated from. `touches`: requests times the tree's edges on their paths; `kept_touches` of
-    them are in the sample, each `record_bytes` long. An edge shorter than `tokens_a_sample` that is in it stands for
-    that many tokens, a longer one for itself."""
+    """What a sweep was estimated from: `kept_records` of all touch `records`, each `record_bytes` long. One of fewer than
+    `tokens_a_sample` tokens stands for that many, a longer one for itself. Capacities below `least_capacity_tokens`
+    cannot be told; where a knee or a percentile is that number, it is at most that."""
 
     rate: float
     seed: int
-    touches: int
-    kept_touches: int
-    kept_requests: int
+    records: int
+    kept_records: int
     record_bytes: int
     tokens_a_sample: float
+    least_capacity_tokens: int
     groups: int = GROUPS
 
 
 @dataclass(frozen=True)
 class SampledTouches:
-    """Touches of the sampled edges, by the requests that have any (`rows`, int32, places in the trace).
+    """The touch records in a sample, in order of request; see `drawn_touches`.
 
-    `group` (int8 a touch) is the part of the sample, −1 for an edge that every sample has. `prompt_tokens`,
-    `total_tokens`: int64 a kept request. `drawn_reuse_tokens`: tokens touched again, over the whole trace, on edges
-    that a sample may miss.
+    `request`, `last`, `start`, `end`: int32; `age_ns`: int64, time since the touch before, 0 where there was
+    none, None without times; `group` (int8): the part of the sample, −1 for what every sample has.
+    `drawn_reuse_tokens`: tokens touched again, over the whole trace, that a sample may miss.
     """
 
     account: SampleAccount
-    rows: Int32
-    touched: Touches
+    request: Int32
+    last: Int32
+    start: Int32
+    end: Int32
+    age_ns: Int64 | None
     group: npt.NDArray[np.int8]
-    prompt_tokens: Int64
-    total_tokens: Int64
     drawn_reuse_tokens: int
 
     @property
     def reuses(self) -> int:
-        """Touches of edges that were drawn, not taken for their length, by a request that is not their first."""
-        return int(np.count_nonzero((self.group >= 0) & (self.touched.last >= 0)))
+        """Drawn records of what was touched before."""
+        return int(np.count_nonzero((self.group >= 0) & (self.last >= 0)))
 
     def resolution_blocks(self, size: int) -> int:
-        """The least capacity the sample can tell, 0 where no edge was drawn."""
-        drawn = bool((self.group >= 0).any())
-        return int(np.ceil(self.account.tokens_a_sample / size)) if drawn else 0
+        """The least capacity the sample can tell, 0 where all records are in it."""
+        return -(-self.account.least_capacity_tokens // size)
 
-    def error(self, estimates: Int64, most: int) -> Int64:
-        """Half the width of a 95 % interval (int64), from the estimates without each group, [groups, …].
+    def _step_tokens(self) -> float:
+        """What a drawn record stands for, 0 where all records are in the sample."""
+        everything = self.account.kept_records == self.account.records
+        return 0.0 if everything else self.account.tokens_a_sample
 
-        `most` is the exact value of what they cannot exceed. What makes up 3 / n of the drawn edges' reuse may be missing
-        among n draws in one case of twenty.
+    def error(self, estimate: Int64, without: Int64, most: int) -> Int64:
+        """Half the width of a 95 % interval (int64) around an estimate, from those without each group, [groups, …].
+
+        Standard error and bias by the jackknife; what makes up 3 / n of the reuse to draw from may be missing among n
+        draws in one case of twenty. `most` is the exact value of what no estimate can exceed.
         """
         if not self.resolution_blocks(1):
-            return np.zeros(estimates.shape[1:], np.int64)
-        spread = np.sum((estimates - estimates.mean(axis=0)) ** 2, axis=0)
+            return np.zeros(estimate.shape, np.int64)
+        mean = without.mean(axis=0)
+        spread = np.sum((without - mean) ** 2, axis=0) * (GROUPS - 1) / GROUPS
+        bias = (GROUPS - 1) * np.abs(mean - estimate)
         missing = self.drawn_reuse_tokens * 3 / max(self.reuses, 3)
-        half = _QUANTILE * np.sqrt(spread * (GROUPS - 1) / GROUPS) + missing
+        half = _QUANTILE * np.sqrt(spread) + bias + missing
         error: Int64 = np.ceil(np.minimum(half, most)).astype(np.int64)
         return error
 
     def weights(self, without: int | None = None) -> Int64:
-        """How often each touched block counts, in 1 / 4096 (int64 a touch); without one group of the sample."""
-        z = self.account.tokens_a_sample
-        weight = np.maximum(z / (self.touched.end - self.touched.start), 1.0)
+        """How often each record counts, in 1 / 4096 (int64); without one group of the sample."""
+        weight = np.maximum(self.account.tokens_a_sample / (self.end - self.start), 1.0)
         if without is not None:
             weight[self.group >= 0] *= GROUPS / (GROUPS - 1)
             weight[self.group == without] = 0
@@ -121,90 +131,84 @@ class SampledTouches:
     def stack_records(
         self, sequences: CachedSequences, size: int, without: int | None = None
     ) -> StackRecords:
-        """Estimated stack distances at one block size. Raises UsageError for a size the trace cannot be cut into."""
+        """Estimated stack distances at one block size. Raises UsageError for a size the trace cannot be cut into.
+
+        The place that a running request's partial block takes is counted for every distance.
+        """
+        from simulators.kernels.sampling import touched_since
+
         check_block_size(size, sequences.unit)
-        touched, weight = self.touched, self.weights(without)
-        blocks = touched.end // size - touched.start // size
-        own = np.zeros(len(self.rows), np.int64)
-        np.add.at(own, touched.request, blocks * weight)
-        records = StackPass(size, len(self.rows), _UNIT).records(
-            touched.offsets,
-            touched.last,
-            touched.start,
-            touched.end,
-            self.prompt_tokens,
-            self.total_tokens,
-            weight,
-            own,
+        weight = self.weights(without)
+        first_block, end_block = self.start // size, self.end // size
+        blocks = (end_block - first_block) * weight
+        places, place = np.unique(self.last, return_inverse=True)
+        reached = np.concatenate([np.zeros(1, np.int64), np.cumsum(blocks)])
+        before = reached[np.searchsorted(self.request, self.last, side="right")]
+        since = touched_since(self.request, place.reshape(-1), blocks, before, len(places)) // _UNIT
+        # Sums of drawn records are multiples of what one stands for; spread out, they meet each capacity alike.
+        spread = (np.modf(np.arange(len(since)) * _GOLDEN)[0] - 0.5) * self._step_tokens() / size
+        distance = np.maximum(since + spread.astype(np.int64), first_block) + (size > 1)
+        again = self.last >= 0
+        readable = np.minimum(end_block, sequences.most_hit_blocks(size)[self.request]) - first_block
+        records = StackRecords(
+            size=size,
+            distance=np.where(again, distance, 0),
+            readable=np.where(again, np.maximum(readable, 0), 0),
+            width=np.where(again, end_block - first_block, 0).astype(np.int64),
+            weight=weight,
+            unit=_UNIT,
         )
         return records.scaled_to(int(sequences.servable_tokens(size).sum()) // size)
 
 
 def sample_touches(sequences: CachedSequences, requests: RequestTable, sampling: Sampling) -> SampledTouches:
-    """A sample of about `sampling.rate` of the touches. Work follows all touches, memory those of the sample.
+    """A sample of about `sampling.rate` of the touch records. Work follows all paths, memory the sample.
 
     Raises CannotEvaluateError for a sample in which too little was touched again to judge the estimate by.
     """
-    from simulators.kernels.sampling import path_counts, sampled_touches
+    from simulators.kernels.sampling import drawn_touches
 
-    counts = path_counts(sequences.parent, sequences.leaf)
-    alone = sequences.total_tokens - sequences.known_tokens
-    tokens = np.concatenate([sequences.depth_end - sequences.depth_start, alone[alone > 0]])
-    counts = np.concatenate([counts, np.ones(len(tokens) - len(counts), np.int64)])
-    tokens_a_sample = _tokens_a_sample(tokens[counts > 0], counts[counts > 0], sampling.rate)
-    rows, offsets, last, start, end, group = sampled_touches(
+    paths = (
         sequences.parent,
         sequences.depth_start,
         sequences.depth_end,
-        sequences.first_request,
         sequences.leaf,
         sequences.known_tokens,
         sequences.total_tokens,
-        sampling.seed,
-        tokens_a_sample,
-        GROUPS,
     )
-    timed = bool(np.all(requests.time_ns != NO_TIME))
-    touched = Touches(offsets, last, start, end, requests.time_ns[rows] if timed else None)
-    account = SampleAccount(
-        rate=sampling.rate,
-        seed=sampling.seed,
-        touches=int(counts.sum()),
-        kept_touches=len(last),
-        kept_requests=len(rows),
-        record_bytes=sum(column.itemsize for column in (last, start, end, group)),
-        tokens_a_sample=tokens_a_sample,
-    )
-    drawn = tokens < tokens_a_sample
+    *_, again, new = drawn_touches(*paths, sampling.seed, np.inf, GROUPS)
+    tokens_a_sample = _tokens_a_sample(again + new, sampling.rate)
+    request, last, start, end, group, *_ = drawn_touches(*paths, sampling.seed, tokens_a_sample, GROUPS)
+    records = int((again + new).sum())
+    age = None
+    if np.all(requests.time_ns != NO_TIME):
+        age = np.where(last < 0, 0, requests.time_ns[request] - requests.time_ns[last])
+    shorter = np.arange(len(again))[: int(np.ceil(tokens_a_sample))]
+    columns = (request, last, start, end, group)
     sample = SampledTouches(
-        account,
-        rows,
-        touched,
-        group,
-        sequences.prompt_tokens[rows],
-        sequences.total_tokens[rows],
-        drawn_reuse_tokens=int((tokens * np.maximum(counts - 1, 0))[drawn].sum()),
+        account=SampleAccount(
+            rate=sampling.rate,
+            seed=sampling.seed,
+            records=records,
+            kept_records=len(last),
+            record_bytes=sum(column.itemsize for column in columns) + (0 if age is None else age.itemsize),
+            tokens_a_sample=tokens_a_sample,
+            least_capacity_tokens=0 if len(last) == records else round(_SAMPLES_A_CAPACITY * tokens_a_sample),
+        ),
+        request=request,
+        last=last,
+        start=start,
+        end=end,
+        age_ns=age,
+        group=group,
+        drawn_reuse_tokens=int((shorter * again[shorter]).sum()),
     )
     if sample.reuses < LEAST_REUSES and sample.drawn_reuse_tokens:
         raise CannotEvaluateError(
-            f"a sample of {sampling.rate:g} keeps {account.kept_touches:,} of {account.touches:,} touches, too few to "
+            f"a sample of {sampling.rate:g} keeps {len(last):,} of {sample.account.records:,} touch records, too few to "
             "judge the estimate by; sample more, or leave --sample out for the exact answer"
         )
     return sample
-
-
-def _tokens_a_sample(tokens: Int64, counts: Int64, rate: float) -> float:
-    """The length z at which Σ counts · min(1, tokens / z) is `rate` of all counts: at least 1."""
-    order = np.argsort(-tokens, kind="stable")
-    tokens, counts = tokens[order].astype(np.float64), counts[order]
-    certain = np.concatenate([np.zeros(1), np.cumsum(counts)[:-1]])
-    shorter = np.cumsum((tokens * counts)[::-1])[::-1]
-    room = rate * counts.sum() - certain
-    with np.errstate(divide="ignore"):
-        z = np.where(room > 0, shorter / room, 0.0)
-    # Edge k and all behind it are drawn, those before it taken: right where z lies between their lengths.
-    fits = np.flatnonzero(z >= tokens)
-    return max(float(z[fits[0]]), 1.0) if len(fits) else 1.0
 
 
 def estimated_sweep(
@@ -224,13 +228,14 @@ def estimated_sweep(
             f"a capacity of {min(capacities):,} blocks of {size} is less than a sample of {sample.account.rate:g} can "
             f"tell; give at least {finest:,} blocks ({finest * size:,} tokens), or sample more"
         )
-    swept = sweep_block_size(sequences, sample.touched, records, capacities, ttls, finest)
+    swept = sweep_block_size(sequences, sample, records, capacities, ttls, finest)
     rooms = np.append(swept.capacity_blocks, UNBOUNDED_BLOCKS)
-    estimates = []
+    without = []
     for group in range(GROUPS):
-        without = sample.stack_records(sequences, size, group)
-        estimates.append(hit_tokens(sample.touched, without, without.readable, rooms, swept.ttl_s))
-    error = sample.error(np.stack(estimates), swept.ceiling_tokens)
+        left = sample.stack_records(sequences, size, group)
+        without.append(hit_tokens(sample, left, left.readable, rooms, swept.ttl_s))
+    estimate = hit_tokens(sample, records, records.readable, rooms, swept.ttl_s)
+    error = sample.error(estimate, np.stack(without), swept.ceiling_tokens)
     return replace(
         swept,
         flat_blocks=None,
@@ -238,3 +243,18 @@ def estimated_sweep(
         hit_error_tokens=error[:, :-1],
         unbounded_error_tokens=error[:, -1],
     )
+
+
+def _tokens_a_sample(counts: Int64, rate: float) -> float:
+    """The z at which Σ counts[n] · min(1, n / z) is `rate` of all counts, at least 1; counts[n] records have n tokens."""
+    if not counts.any():
+        return 1.0
+    tokens = np.arange(len(counts))
+    total = np.cumsum(tokens * counts)
+    longer = counts.sum() - np.cumsum(counts)
+    room = rate * counts.sum() - longer
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(room > 0, total / room, np.inf)
+    # Records of up to n tokens are drawn and longer ones taken: right where z lies between n and n + 1.
+    fits = np.flatnonzero(z < tokens + 1)
+    return max(float(z[fits[0]]), 1.0) if len(fits) else max(float(z[-1]), 1.0)

@@ -19,7 +19,7 @@ class StackRecords:
     its blocks may be read, how many it has; see `stack_distances`.
 
     In a sample a block of record i stands for weight[i] / unit blocks, and a hit for `correction` times as many;
-    otherwise all three are 1. `own` (int64 a request, in 1 / unit blocks) is what each request leaves on the stack.
+    otherwise all three are 1.
     """
 
     size: int
@@ -27,8 +27,7 @@ class StackRecords:
     readable: Int64
     width: Int64
     weight: Int64
-    unit: int
-    own: Int64
+    unit: int = 1
     correction: float = 1.0
 
     def readable_blocks(self) -> int:
@@ -78,7 +77,6 @@ class StackPass:
 
     size: int
     requests: int
-    unit: int = 1
     _row: int = 0
     _live: Int64 = field(init=False)
     _state: Int64 = field(init=False)
@@ -95,14 +93,10 @@ class StackPass:
         end: Int32,
         prompt_tokens: Int64,
         total_tokens: Int64,
-        weight: Int64 | None = None,
-        own: Int64 | None = None,
     ) -> StackRecords:
-        """Those of the next requests; `offsets` begin at 0, the rest is as in TouchedRequests and StackRecords."""
+        """Those of the next requests; `offsets` begin at 0, the rest is as in TouchedRequests."""
         from simulators.kernels.stack import stack_distances
 
-        weight = np.broadcast_to(np.int64(1), len(last)) if weight is None else weight
-        own = total_tokens // self.size if own is None else own
         distance, readable, width = stack_distances(
             self._live,
             self._state,
@@ -111,15 +105,14 @@ class StackPass:
             last,
             start,
             end,
-            weight,
-            self.unit,
-            own,
             self.size,
             total_tokens,
             np.maximum(prompt_tokens - 1, 0) // self.size,
         )
         self._row += len(total_tokens)
-        return StackRecords(self.size, distance, readable, width, weight, self.unit, own)
+        return StackRecords(
+            self.size, distance, readable, width, weight=np.broadcast_to(np.int64(1), len(last))
+        )
 
 
 def stack_records(sequences: CachedSequences, touched: Touches, size: int) -> StackRecords:

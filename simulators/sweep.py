@@ -17,7 +17,7 @@ from analyzers.errors import UsageError
 from analyzers.trace import Int64, RequestTable
 from simulators.blocks import CachedSequences
 from simulators.stack_records import StackRecords, lifetime_index, untimed
-from simulators.touch_records import Touches
+from simulators.touch_records import Aged, Touches
 
 UNBOUNDED_BLOCKS = np.iinfo(np.int64).max // 4
 PERCENTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
@@ -101,7 +101,7 @@ def hits_by_request(
 
 def sweep_block_size(
     sequences: CachedSequences,
-    touched: Touches,
+    touched: Aged,
     records: StackRecords,
     capacity_blocks: Sequence[int],
     ttls_s: Sequence[float | None],
@@ -136,7 +136,7 @@ def sweep_block_size(
     )
 
 
-def reuse_interval_percentiles(touched: Touches, records: StackRecords) -> dict[float, float] | None:
+def reuse_interval_percentiles(touched: Aged, records: StackRecords) -> dict[float, float] | None:
     """Seconds since the last touch of the tokens an unbounded cache hits; None without times or hits."""
     if touched.age_ns is None or not records.readable.any():
         return None
@@ -146,7 +146,7 @@ def reuse_interval_percentiles(touched: Touches, records: StackRecords) -> dict[
     return {p: float(touched.age_ns[order[k]]) / 1e9 for p, k in zip(PERCENTILES, at, strict=True)}
 
 
-def ages(touched: Touches) -> Int64:
+def ages(touched: Aged) -> Int64:
     """Nanoseconds since the last touch, per stretch. Raises CannotEvaluateError for a trace without times."""
     if touched.age_ns is None:
         raise untimed()
@@ -154,7 +154,7 @@ def ages(touched: Touches) -> Int64:
 
 
 def hit_tokens(
-    touched: Touches,
+    touched: Aged,
     records: StackRecords,
     width: Int64,
     capacities: Int64,
@@ -168,9 +168,7 @@ def hit_tokens(
     return records.hit_tokens(width, lifetime, len(ttls), capacities)
 
 
-def _capacity_doublings(
-    touched: Touches, records: StackRecords, least: int, flat: int
-) -> tuple[Doubling, ...]:
+def _capacity_doublings(touched: Aged, records: StackRecords, least: int, flat: int) -> tuple[Doubling, ...]:
     steps = [max(least, 1)]
     while steps[-1] < flat:
         steps.append(steps[-1] * 2)
@@ -178,7 +176,7 @@ def _capacity_doublings(
     return _doublings(steps, hits)
 
 
-def _ttl_doublings(touched: Touches, records: StackRecords, unbounded: Int64) -> tuple[Doubling, ...]:
+def _ttl_doublings(touched: Aged, records: StackRecords, unbounded: Int64) -> tuple[Doubling, ...]:
     if touched.age_ns is None or not records.readable.any():
         return ()
     longest = float(touched.age_ns[records.readable > 0].max()) / 1e9

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -20,12 +21,19 @@ SCHEMA_VERSION = 1
 _METADATA_KEY = b"pcache_touches"
 
 
+class Aged(Protocol):
+    """Touches whose age is known: time since the touch before (int64 ns), 0 where there was none; None without times."""
+
+    @property
+    def age_ns(self) -> Int64 | None: ...
+
+
 @dataclass(frozen=True)
 class Touches:
     """The records of a whole trace, those of request r at [offsets[r], offsets[r + 1]), from the root on.
 
     `offsets` (int64, requests + 1); `last`, `start`, `end` (int32 a record); `time_ns` (int64 a request), None where
-    a request has no time. A `last` of −1 stands for tokens that no request touched before; see `touch_runs`.
+    a request has no time. Tokens that no request touched before have no record; see `touch_runs`.
     """
 
     offsets: Int64
@@ -41,10 +49,10 @@ class Touches:
 
     @cached_property
     def age_ns(self) -> Int64 | None:
-        """Time since the touch before, a record (int64), 0 where there was none; None without times."""
+        """Time since the touch before, a record (int64 nanoseconds); None without times."""
         if self.time_ns is None:
             return None
-        return np.where(self.last < 0, 0, self.time_ns[self.request] - self.time_ns[self.last])
+        return self.time_ns[self.request] - self.time_ns[self.last]
 
     def records(self, rows: Int32) -> "TouchRecords":
         """As records that stand for themselves; `rows[r]` is the number that request r has in the whole log."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzers.trace import Int64
+from simulators.blocks import CachedSequences
 from simulators.stack_records import StackRecords
 from simulators.touch_records import Touches
 
@@ -23,7 +24,11 @@ class WorkingSet:
 
 
 def working_sets(
-    touched: Touches, records: StackRecords, windows_s: Sequence[float], spans: int = 60
+    sequences: CachedSequences,
+    touched: Touches,
+    records: StackRecords,
+    windows_s: Sequence[float],
+    spans: int = 60,
 ) -> tuple[WorkingSet, ...]:
     """The working set over time for each window, `()` for a trace without times."""
     from simulators.kernels.stack import working_set
@@ -34,12 +39,12 @@ def working_sets(
     blocks = working_set(
         touched.offsets,
         touched.last,
-        records.width * records.weight,
-        records.own,
+        records.width,
+        sequences.total_tokens // records.size,
         times,
         np.array([round(w * 1e9) for w in windows_s], np.int64),
     )
-    tokens = blocks * records.size // records.unit
+    tokens = blocks * records.size
     # Counted from the first: a float cannot hold nanoseconds since the epoch exactly.
     length = int(times[-1]) - int(times[0])
     starts = int(times[0]) + np.linspace(0, length, spans, endpoint=False).astype(np.int64)

@@ -83,7 +83,7 @@ def simulate(
     ] = None,
     seed: Annotated[int, _option("Seed of everything random.")] = 0,
     sample: Annotated[
-        float | None, _option("Estimate the sweep from this share of the touches, for example 0.01.")
+        float | None, _option("Estimate the sweep from this share of the touch records, for example 0.01.")
     ] = None,
     provider: Annotated[
         str | None, _option("Replay a provider's own cache rules: its name, or auto for each request's.")

@@ -52,7 +52,7 @@ def print_sweep(out: "Console", sweep: "Sweep", kv: KvSize) -> None:
     """Verdict, curves and what more memory or time buys."""
     out.print(_sweep_verdict(sweep, kv))
     if sweep.sample is not None:
-        out.print(_estimate(sweep, sweep.sample))
+        out.print(_estimate(sweep, sweep.sample, kv))
     out.print()
     out.print(_sizes_table(sweep, kv))
     middle = sweep.sizes[len(sweep.sizes) // 2]
@@ -90,12 +90,13 @@ def _sweep_verdict(sweep: "Sweep", kv: KvSize) -> str:
     )
 
 
-def _estimate(sweep: "Sweep", sample: "SampleAccount") -> str:
+def _estimate(sweep: "Sweep", sample: "SampleAccount", kv: KvSize) -> str:
     return (
         f"Sampled at 1 in {1 / sample.rate:,.3g}: an estimate, ± {points(sweep.error_ratio)} or better in 19 cases of 20. "
-        f"Kept: {count(sample.kept_touches)} of {count(sample.touches)} touches "
-        f"({_bytes(sample.kept_touches * sample.record_bytes)}). "
-        "Exact: what a cache without bounds reads."
+        f"Kept: {count(sample.kept_records)} of {count(sample.records)} touch records "
+        f"({_bytes(sample.kept_records * sample.record_bytes)}). "
+        f"Exact: what a cache without bounds reads. Where {kv.size(sample.least_capacity_tokens)} tokens are named, it may be "
+        "less: the sample cannot tell."
     )
 
 

@@ -1,114 +1,105 @@
-"""Touches of a spatially hashed sample of the forest's edges: an edge is in the sample for all requests or for none."""
+"""Touch records drawn from those of a forest, and what was touched between a drawn record's touch and the one before."""
 
 import numpy as np
 
 from analyzers.compiled import njit
 from simulators.kernels.places import unit_random
+from simulators.kernels.stack import _add, _sum_to
 
-LEFT_OUT, CERTAIN = -2, -1
-
-
-@njit(cache=True)
-def path_counts(parent, leaf):  # type: ignore[no-untyped-def]
-    """Requests whose path runs through each node (int64)."""
-    counts = np.zeros(len(parent), np.int64)
-    for request in range(len(leaf)):
-        node = leaf[request]
-        while node >= 0:
-            counts[node] += 1
-            node = parent[node]
-    return counts
+CERTAIN = -1
+_LEFT_OUT = -2
 
 
 @njit(cache=True)
-def sample_group(seed, request, depth, tokens, tokens_a_sample, groups):  # type: ignore[no-untyped-def]
-    """LEFT_OUT, CERTAIN, or one of `groups` equal parts of the sample, for the `tokens` from a depth on that this
-    request brought first. They are in the sample with probability tokens / tokens_a_sample, at most 1."""
+def _group(seed, request, depth, tokens, tokens_a_sample, groups):  # type: ignore[no-untyped-def]
+    """CERTAIN, one of `groups` equal parts of the sample, or _LEFT_OUT, for a touch of `tokens` from a depth on. It is
+    in the sample with probability tokens / tokens_a_sample, at most 1."""
     if tokens >= tokens_a_sample:
         return CERTAIN
     drawn = unit_random(seed, request, depth) * tokens_a_sample / tokens
-    return np.int64(drawn * groups) if drawn < 1.0 else LEFT_OUT
+    return np.int64(drawn * groups) if drawn < 1.0 else _LEFT_OUT
 
 
 @njit(cache=True)
-def sampled_touches(  # type: ignore[no-untyped-def]
-    parent,
-    depth_start,
-    depth_end,
-    first_request,
-    leaf,
-    known_tokens,
-    total_tokens,
-    seed,
-    tokens_a_sample,
-    groups,
-):
-    """Each request's touches of the sampled edges, from the root on; requests without any are left out.
+def _grown(column, room):  # type: ignore[no-untyped-def]
+    return np.append(column, np.empty(room - len(column), column.dtype))
 
-    What a request keeps behind its known tokens, `known_tokens` to `total_tokens`, is an edge that it alone touches.
-    Returns rows (int32, the requests kept), offsets (int64, rows + 1), and per touch last (int32, the place in `rows`
-    of the request that touched it before, −1 for none), start and end depth (int32), group (int8).
+
+@njit(cache=True)
+def drawn_touches(  # type: ignore[no-untyped-def]
+    parent, depth_start, depth_end, leaf, known_tokens, total_tokens, seed, tokens_a_sample, groups
+):
+    """The touch records in the sample, in order of request and depth.
+
+    A record is a stretch of a path by the request that touched it last before, as in touch_runs; what no request
+    touched before, to the end of `total_tokens`, is one more. Returns request, last (−1 for none), start and end depth
+    (int32), group (int8); and of all records, drawn or not, how many there are of each length (int64): of what was
+    touched before, and of what was not.
     """
-    requests = len(leaf)
-    group_of = np.full(len(parent), LEFT_OUT, np.int8)
-    for node in range(len(parent)):
-        if first_request[node] >= 0:
-            tokens = depth_end[node] - depth_start[node]
-            group_of[node] = sample_group(
-                seed, first_request[node], depth_start[node], tokens, tokens_a_sample, groups
-            )
+    longest = np.int64(0)
+    for request in range(len(leaf)):
+        longest = max(longest, total_tokens[request])
+    again = np.zeros(longest + 1, np.int64)
+    new = np.zeros(longest + 1, np.int64)
     toucher = np.full(len(parent), -1, np.int32)
-    rows = np.empty(requests, np.int32)
-    offsets = np.zeros(requests + 1, np.int64)
     room = 1024
-    last = np.empty(room, np.int32)
-    start = np.empty(room, np.int32)
-    end = np.empty(room, np.int32)
+    request_of, last = np.empty(room, np.int32), np.empty(room, np.int32)
+    start, end = np.empty(room, np.int32), np.empty(room, np.int32)
     group = np.empty(room, np.int8)
-    count, kept = 0, 0
-    for request in range(requests):
-        begin = count
+    count = 0
+    for request in range(len(leaf)):
+        first_of_request = count
         node = leaf[request]
-        own = total_tokens[request] - known_tokens[request]
-        alone = np.int64(LEFT_OUT)
-        if own > 0:
-            alone = sample_group(seed, request, known_tokens[request], own, tokens_a_sample, groups)
-        while node >= 0 or alone != LEFT_OUT:
-            if count == room:
-                room *= 2
-                last = np.append(last, np.empty(room - count, np.int32))
-                start = np.append(start, np.empty(room - count, np.int32))
-                end = np.append(end, np.empty(room - count, np.int32))
-                group = np.append(group, np.empty(room - count, np.int8))
-            if alone != LEFT_OUT:
-                last[count] = -1
-                start[count] = known_tokens[request]
-                end[count] = total_tokens[request]
-                group[count] = alone
-                count += 1
-                alone = np.int64(LEFT_OUT)
-                continue
-            if group_of[node] != LEFT_OUT:
-                last[count] = toucher[node]
-                start[count] = depth_start[node]
-                end[count] = depth_end[node]
-                group[count] = group_of[node]
-                toucher[node] = kept
-                count += 1
-            node = parent[node]
-        if count > begin:
-            last[begin:count] = last[begin:count][::-1].copy()
-            start[begin:count] = start[begin:count][::-1].copy()
-            end[begin:count] = end[begin:count][::-1].copy()
-            group[begin:count] = group[begin:count][::-1].copy()
-            rows[kept] = request
-            kept += 1
-            offsets[kept] = count
+        low, high, before = known_tokens[request], total_tokens[request], np.int64(-1)
+        # From the tail up: a stretch ends where the tokens above it were last touched by another request.
+        while True:
+            while node >= 0 and toucher[node] == before:
+                toucher[node] = request
+                low = np.int64(depth_start[node])
+                node = parent[node]
+            if high > low:
+                lengths = new if before < 0 else again
+                lengths[high - low] += 1
+                part = _group(seed, request, low, high - low, tokens_a_sample, groups)
+                if part != _LEFT_OUT:
+                    if count == room:
+                        room *= 2
+                        request_of, last = _grown(request_of, room), _grown(last, room)
+                        start, end, group = _grown(start, room), _grown(end, room), _grown(group, room)
+                    request_of[count], last[count], group[count] = request, before, part
+                    start[count], end[count] = low, high
+                    count += 1
+            if node < 0:
+                break
+            high, before = low, np.int64(toucher[node])
+        for column in (last, start, end):
+            column[first_of_request:count] = column[first_of_request:count][::-1].copy()
+        group[first_of_request:count] = group[first_of_request:count][::-1].copy()
     return (
-        rows[:kept].copy(),
-        offsets[: kept + 1].copy(),
+        request_of[:count].copy(),
         last[:count].copy(),
         start[:count].copy(),
         end[:count].copy(),
         group[:count].copy(),
+        again,
+        new,
     )
+
+
+@njit(cache=True)
+def touched_since(request, place, blocks, before, places):  # type: ignore[no-untyped-def]
+    """For each touch the blocks touched after its `last` request and before its own, each counted once.
+
+    Of the touches in between those count whose own last touch was no later than `last`: the first of each block.
+    `place` (int64) ranks `last` among all `places` that occur, `blocks` (int64) is what each touch stands for, and
+    `before` (int64) the sum of `blocks` over the touches up to request `last`. Touches stand in order of request.
+    """
+    by_last = np.zeros(places + 1, np.int64)
+    since = np.zeros(len(request), np.int64)
+    entered = 0
+    for i in range(len(request)):
+        while request[entered] < request[i]:
+            _add(by_last, place[entered], blocks[entered])
+            entered += 1
+        since[i] = _sum_to(by_last, place[i]) - before[i]
+    return since

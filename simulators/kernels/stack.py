@@ -31,7 +31,7 @@ def _sum_to(tree, index):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def stack_distances(  # type: ignore[no-untyped-def]
-    live, state, row, offsets, last, start, end, weight, unit, own, size, total_tokens, most_hits
+    live, state, row, offsets, last, start, end, size, total_tokens, most_hits
 ):
     """Stack distance of each stretch of touch_runs in blocks of `size` tokens, for requests row, row + 1, ….
 
@@ -39,10 +39,6 @@ def stack_distances(  # type: ignore[no-untyped-def]
     partial block of a request in between took the last room; how many of its blocks may be read (`most_hits` is
     per request, in blocks); how many blocks it has. With a capacity of C blocks, clip(C − distance, 0, n) of the
     first n blocks are in the cache. Holds for C of at least ceil(total_tokens / size) of every request.
-
-    A block of stretch i stands for weight[i] / unit blocks (1 / 1 unless the stretches are a sample), and request r
-    leaves own[r] / unit blocks. Of the blocks above a stretch those of its own path are counted as they are, only
-    foreign ones by their weight. A stretch that nothing touched before has last −1 and comes back as zeros.
 
     `live` (int64, all requests of the log + 1) and `state` (int64[3], at first 0, −1, the largest int64) are what
     one call leaves to the next, so a log can be given in pieces, one call a piece.
@@ -53,32 +49,28 @@ def stack_distances(  # type: ignore[no-untyped-def]
     # Oldest last touch among the blocks accessed since the last request with a partial block.
     stacked, last_partial, oldest_since = state[0], state[1], state[2]
     for k in range(len(total_tokens)):
-        r = row + k
-        passed, passed_since = np.int64(0), np.int64(0)
+        blocks = total_tokens[k] // size
+        seen = 0
         for i in range(offsets[k], offsets[k + 1]):
             j = last[i]
-            if j < 0:
-                break
-            if i > offsets[k] and j != last[i - 1]:
-                passed_since = passed
             first_block, end_block = start[i] // size, end[i] // size
-            above = first_block + (stacked - _sum_to(live, j) - passed_since) // unit
+            seen = end_block
+            above = stacked - _sum_to(live, j)
             if j <= last_partial and oldest_since >= j:
                 above += 1
             distance[i] = above
             width[i] = end_block - first_block
             readable[i] = max(0, min(end_block, most_hits[k]) - first_block)
-            passed += width[i] * weight[i]
         for i in range(offsets[k], offsets[k + 1]):
             if width[i]:
-                _add(live, last[i], -width[i] * weight[i])
+                _add(live, last[i], -width[i])
                 oldest_since = min(oldest_since, last[i])
-        _add(live, r, own[k])
-        stacked += own[k] - passed
-        if own[k] > passed:
+        _add(live, row + k, blocks)
+        stacked += blocks - seen
+        if blocks > seen:
             oldest_since = -1
         if total_tokens[k] % size:
-            last_partial = r
+            last_partial = row + k
             oldest_since = np.iinfo(np.int64).max
     state[0], state[1], state[2] = stacked, last_partial, oldest_since
     return distance, readable, width
@@ -117,24 +109,23 @@ def hit_blocks(distance, width, weight, lifetime, lifetimes, capacities):  # typ
 
 
 @njit(cache=True)
-def working_set(offsets, last, blocks, own, time_ns, window_ns):  # type: ignore[no-untyped-def]
+def working_set(offsets, last, width, blocks, time_ns, window_ns):  # type: ignore[no-untyped-def]
     """Distinct blocks touched in the `window_ns[w]` before and at each request: int64[requests, windows].
 
-    `blocks` (int64 a stretch) last touched by `last` are touched anew; `own` (int64 a request) is what each request
-    touches. `time_ns` does not decrease.
+    `width` (int64 a stretch) and `blocks` (int64 a request) are their whole blocks. `time_ns` does not decrease.
     """
-    requests, windows = len(own), len(window_ns)
+    requests, windows = len(blocks), len(window_ns)
     live = np.zeros(requests + 1, np.int64)
     touched = np.zeros((requests, windows), np.int64)
     oldest = np.zeros(windows, np.int64)
     stacked = np.int64(0)
     for r in range(requests):
-        stacked += own[r]
-        _add(live, r, own[r])
+        stacked += blocks[r]
+        _add(live, r, blocks[r])
         for i in range(offsets[r], offsets[r + 1]):
-            if blocks[i]:
-                _add(live, last[i], -blocks[i])
-                stacked -= blocks[i]
+            if width[i]:
+                _add(live, last[i], -width[i])
+                stacked -= width[i]
         for w in range(windows):
             while time_ns[oldest[w]] < time_ns[r] - window_ns[w]:
                 oldest[w] += 1

@@ -330,7 +330,7 @@ def test_a_sample_marks_everything_as_an_estimate(talk: Path, tmp_path: Path):
     exact, found = _json(talk, "--block-size", 1), _json(talk, "--block-size", 1, "--sample", 0.3)
     account = found["sweep"]["sample"]
     assert account["rate"] == 0.3
-    assert 0.15 < account["kept_touches"] / account["touches"] < 0.45
+    assert 0.15 < account["kept_records"] / account["records"] < 0.45
     assert exact["sweep"]["sample"] is None
     (size,), (whole,) = found["sweep"]["sizes"], exact["sweep"]["sizes"]
     assert size["ceiling_tokens"] == whole["ceiling_tokens"]

@@ -153,7 +153,7 @@ def test_the_working_set_is_the_distinct_blocks_of_the_window(log: TokenLog, siz
     trace = log.trace()
     sequences = cached_sequences(trace)
     touched = touches(sequences, trace.requests)
-    (result,) = working_sets(touched, stack_records(sequences, touched, size), [float(window)])
+    (result,) = working_sets(sequences, touched, stack_records(sequences, touched, size), [float(window)])
     peaks = []
     for now in log.times:
         recent = [r for r in range(len(log.times)) if now - window <= log.times[r] <= now]

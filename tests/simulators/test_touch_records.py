@@ -152,7 +152,7 @@ def test_stack_distances_do_not_depend_on_the_pieces(log: TokenLog, length: int,
         passing.records(b.offsets, b.last, b.start(), b.end, b.prompt_tokens, b.total_tokens)
         for b in _blocks(trace, length)
     ]
-    for name in ("distance", "readable", "width", "own"):
+    for name in ("distance", "readable", "width"):
         assert np.concatenate([getattr(p, name) for p in pieces]).tolist() == getattr(whole, name).tolist()
 
 
