@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from simulators.bedrock_ids import is_bedrock_id
 from simulators.prices import KnownModel, PriceRule, Rates
 
 _ALIASES = {
@@ -30,12 +31,18 @@ _LAYER = "genai-prices"
 
 @cache
 def base_catalogue(provider: str | None, model: str) -> KnownModel | None:
-    """The model that this name means at this provider (None: any), with its rules, or None."""
+    """The model that this name means at this provider (None: any), with its rules, or None.
+
+    An id that only Bedrock gives out is Bedrock's, whatever API the provider stands for.
+    """
     name = model.lower()
     wanted = _ALIASES.get((provider or "").lower(), (provider or "").lower()) or None
     maker, slash, bare = name.partition("/")
     sellers = _sellers()
     attempts = [(wanted, name)]
+    last = name.rpartition("/")[2]
+    if is_bedrock_id(last):
+        attempts.insert(0, ("aws", last))
     if slash:
         attempts += [(wanted, bare), (_ALIASES.get(maker, maker), bare)]
     if wanted in _API_NAMES or wanted not in sellers:

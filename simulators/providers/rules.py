@@ -19,6 +19,7 @@ import msgspec
 import yaml
 
 from analyzers.errors import InputError, UsageError
+from simulators.bedrock_ids import is_bedrock_id
 
 FOLDER = Path(__file__).parent
 
@@ -175,14 +176,12 @@ class RuleBook:
         return self._resolved(name, (model or "").lower())
 
     def _file(self, provider: str | None, model: str) -> _File | None:
-        for file in self.files.values():
-            if provider and provider.lower() in (file.name, *file.providers):
-                return file
-        bare = model.rpartition("/")[2]
-        for file in self.files.values():
-            if any(fnmatchcase(bare, pattern) for pattern in file.models):
-                return file
-        return None
+        bare, files = model.rpartition("/")[2], self.files.values()
+        by_model = next((f for f in files if any(fnmatchcase(bare, p) for p in f.models)), None)
+        if by_model is not None and is_bedrock_id(bare):
+            return by_model
+        named = (provider or "").lower()
+        return next((f for f in files if named and named in (f.name, *f.providers)), by_model)
 
     def _resolved(self, name: str, model: str) -> CacheRules:
         chain = [self.files[name]]

@@ -52,6 +52,32 @@ def test_a_long_system_prompt_at_three_and_fifteen_dollars():
     assert 1_000_000 * rates.cost(Tokens(15_000, output=256)).total == D("48840")
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "my-gateway", None])
+@pytest.mark.parametrize(
+    ("model", "price"),
+    [
+        ("eu.anthropic.claude-opus-5-5-v1:0", "0.0572"),
+        ("us.anthropic.claude-opus-5-5-v1:0", "0.0572"),
+        ("global.anthropic.claude-opus-5-5-v1:0", "0.052"),
+        ("anthropic.claude-opus-5-5-v1:0", "0.0572"),
+        ("bedrock/converse/eu.anthropic.claude-opus-5-5-v1:0", "0.0572"),
+    ],
+)
+def test_an_id_that_only_bedrock_gives_out_has_bedrocks_price_whatever_api_is_spoken(
+    book, provider, model, price
+):
+    tokens = Tokens(1_000, 20_000, {300: 2_000, 3600: 3_000}, 500)
+    assert cost(book, model, provider, tokens) == D(price)
+
+
+@pytest.mark.parametrize(
+    "model", ["eu.claude-opus-5-5", "my.anthropic.claude-opus-5-5", "europe.anthropic.x"]
+)
+def test_what_only_looks_like_an_id_of_bedrock_has_no_price(book, model):
+    with pytest.raises(UnknownPriceError):
+        book.rates(Call(model, "my-gateway", NOVEMBER))
+
+
 def test_opus_with_both_lifetimes_batch_and_region(book):
     tokens = Tokens(1_000, 20_000, {300: 2_000, 3600: 3_000}, 500)
     assert cost(book, "claude-opus-5-5", "anthropic", tokens) == D("0.052")

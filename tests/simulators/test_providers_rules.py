@@ -102,3 +102,10 @@ def test_an_unknown_provider_names_the_known_ones(book):
 def test_there_is_a_file_for_every_provider_that_publishes_a_cache(book):
     assert {path.stem for path in FOLDER.glob("*.yaml")} == set(book.names())
     assert len(book.names()) >= 14
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "litellm", None])
+def test_a_model_by_an_id_of_bedrock_has_the_rules_of_bedrock(provider):
+    rules = load_rule_book().rules(provider, "eu.anthropic.claude-sonnet-4-5-20250929-v1:0")
+    assert rules is not None
+    assert rules.provider == "bedrock"
