@@ -144,6 +144,8 @@ def replay_provider(
         write_provider_requests,
     )
     from simulators.price_files import load_price_book
+    from simulators.prices_base import seller_names
+    from simulators.providers.known_models import check_model
     from simulators.providers.replay import replay
     from simulators.providers.rules import load_rule_book
     from simulators.providers.summary import DEFINITIONS, replayed_requests, summarise_replay
@@ -157,10 +159,15 @@ def replay_provider(
         if value is not None:
             raise UsageError(f"{name} does not go with --provider")
     change = parse_what_if(what_if)
-    trace, traced = question.read()
-    requests = None if traced is None else traced.log.requests
     rules, prices = load_rule_book(rule_files), load_price_book(price_files)
     named = None if provider == "auto" else provider
+    rules.check_name(named)
+    if change.model is not None:
+        check_model(change.model, seller_names(), prices, rules)
+    trace, traced = question.read()
+    if change.model is not None:
+        check_model(change.model, [*trace.requests.provider.values, None], prices, rules)
+    requests = None if traced is None else traced.log.requests
     played = fixed_log(traced) if change.fixed_layout else PlayedLog(trace, requests)
     change = replace(change, fixed_layout=played.fixed)
     result = replay(played.trace, rules, played.requests, named, change)

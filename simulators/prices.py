@@ -249,6 +249,10 @@ class PriceBook:
         """Every rule that can decide this model's price, weakest first: what a report cites."""
         return self._schedule(provider, model)
 
+    def own_names(self) -> set[str]:
+        """The models whose prices the overlay and the user's files list, in lower case."""
+        return {pattern.rstrip("*") for rule in self._rules if rule.starts_list for pattern in rule.models}
+
     def _interned(self, rates: Rates) -> Rates:
         written = tuple(sorted(rates.written.items()))
         key = (rates.input, rates.output, rates.read, written, rates.storage_hour, rates.currency)

@@ -58,6 +58,18 @@ def base_catalogue(provider: str | None, model: str) -> KnownModel | None:
     return None
 
 
+def seller_names() -> list[str]:
+    """Everyone whose prices the data has."""
+    return list(_sellers())
+
+
+@cache
+def model_names() -> tuple[str, ...]:
+    """What the models of the data are called, each once, without the maker's name in front of a slash."""
+    models = (model.id.lower() for seller in _sellers().values() for model in seller.models)
+    return tuple(dict.fromkeys(name.rpartition("/")[2] for name in models))
+
+
 @cache
 def _sellers() -> dict[str, Any]:
     from genai_prices.data import providers

@@ -167,13 +167,23 @@ class RuleBook:
         file = self._file(provider, (model or "").lower())
         return None if file is None else self._resolved(file.name, (model or "").lower())
 
-    def named(self, name: str, model: str | None) -> CacheRules:
-        """The rules of this rule file whatever the log says. Raises UsageError when there is none."""
-        if name not in self.files:
+    def check_name(self, name: str | None) -> None:
+        """Raises UsageError for the name of a provider that has no rule file; None is each request's own."""
+        if name is not None and name not in self.files:
             raise UsageError(
                 f"there are no rules for the provider '{name}'; there are {', '.join(self.names())}"
             )
+
+    def named(self, name: str, model: str | None) -> CacheRules:
+        """The rules of this rule file whatever the log says. Raises UsageError when there is none."""
+        self.check_name(name)
         return self._resolved(name, (model or "").lower())
+
+    def patterns(self) -> set[str]:
+        """The patterns of model names that a file or one of its values is about, those for all models left out."""
+        values = (value for file in self.files.values() for fact in file.facts.values() for value in fact)
+        named = {pattern for file in self.files.values() for pattern in file.models}
+        return named.union(*(value.models for value in values)) - {"*"}
 
     def _file(self, provider: str | None, model: str) -> _File | None:
         bare, files = model.rpartition("/")[2], self.files.values()

@@ -304,15 +304,23 @@ def test_a_provider_without_rules_has_unknown_figures_without_a_mark(tmp_path: P
     assert line.split()[1:6] == ["unknown"] * 5
 
 
-def test_a_what_if_says_what_it_costs_or_that_this_is_unknown() -> None:
+def test_a_what_if_says_what_it_costs_or_that_this_is_unknown(tmp_path: Path) -> None:
     sample = Path(__file__).resolve().parents[2] / "sample_logs" / "coding_agent_markers.jsonl"
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(
+        "name: anthropic\ntitle: Anthropic\nas_of: 2026-11-29\nproviders: []\nmodels: []\n"
+        "sources: {us: {title: measured, confidence: C}}\n"
+        "facts: {minimum_tokens: [{value: 512, models: [nobody-*], source: us}]}\n"
+    )
 
-    def first_line(change: str) -> str:
-        words = ["simulate", str(sample), "--provider", "auto", "--what-if", change, "-q"]
+    def first_line(change: str, *more: str) -> str:
+        words = ["simulate", str(sample), "--provider", "anthropic", "--what-if", change, "-q", *more]
         return " ".join(CliRunner().invoke(app, words).stdout.split("Note:")[0].split())
 
     assert "The cost is $0.05073 instead of $0.04683." in first_line("ttl=1h")
-    assert "The cost is unknown instead of $0.04683." in first_line("model=nobody-sells-this")
+    assert "The cost is unknown instead of $0.04683." in first_line(
+        "model=nobody-sells-this", "--rules", str(rules)
+    )
 
 
 @pytest.fixture
