@@ -5,8 +5,8 @@
 Makes an agent log of that size in a temporary folder (or takes FILE) and prints for `pcache trace`: wall and CPU
 seconds, MB/s, the largest resident memory of the command and its workers together, how much of it is the
 process's own (the rest are pages of files, which the system takes back when it needs them), and the disk that
-the pieces took. Then the same command is killed half way and given again: what the second part takes, and
-whether the bytes are the same.
+the pieces took. Then the same command is killed once half of the shards are read, and given again: what is left
+to do takes so long, and whether the bytes are the same.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from analyzers.shards.plan import SHARD_BYTES
 from benchmarks.agent_log import agent_log
 from pcache_cli.units import parse_size
 
@@ -65,8 +66,8 @@ def _watch(process: int, folder: Path, peak: Peak, ended: threading.Event) -> No
         peak.disk = max(peak.disk, disk)
 
 
-def _trace(log: Path, output: Path, jobs: int, kill_after: float | None = None) -> tuple[float, float, Peak]:
-    """Wall and CPU seconds of a run, and its peak; it is killed after so many seconds, if given."""
+def _trace(log: Path, output: Path, jobs: int, kill_after: int | None = None) -> tuple[float, float, Peak]:
+    """Wall and CPU seconds of a run, and its peak; it is killed once so many shards are finished, if given."""
     parts = output.with_name(output.name + ".parts")
     command = [*_PCACHE, str(log), "-o", str(output), "--jobs", str(jobs), "--quiet"]
     peak, ended = Peak(), threading.Event()
@@ -75,7 +76,8 @@ def _trace(log: Path, output: Path, jobs: int, kill_after: float | None = None) 
     watcher = threading.Thread(target=_watch, args=(process.pid, parts, peak, ended))
     watcher.start()
     if kill_after is not None:
-        time.sleep(kill_after)
+        while len(list(parts.glob("shard-*/finished"))) < kill_after:
+            time.sleep(_EVERY_S)
         process.send_signal(signal.SIGKILL)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - begin
@@ -108,11 +110,11 @@ def main(size: int, jobs: int, log: Path | None) -> None:
         print(f"disk for pieces  {peak.disk / 1e6:7,.0f} MB; the trace {output.stat().st_size / 1e6:,.1f} MB")
         whole = output.read_bytes()
         output.unlink()
-        _trace(log, output, jobs, kill_after=wall / 2)
-        again, cpu, _ = _trace(log, output, jobs)
+        _trace(log, output, jobs, kill_after=max(1, log.stat().st_size // SHARD_BYTES // 2))
+        again, cpu_again, _ = _trace(log, output, jobs)
         same = "the same bytes" if output.read_bytes() == whole else "OTHER BYTES"
         print(
-            f"after a kill     {again:7.1f} s, {cpu:.1f} s CPU, {again / wall:.0%} of the whole run; {same}"
+            f"after a kill     {again:7.1f} s, {cpu_again:.1f} s CPU = {cpu_again / cpu:.0%} of a whole run; {same}"
         )
 
 

@@ -46,14 +46,15 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Files that one process reads, in order. `number` counts from 0.
+    """Files that one process reads. `number` counts from 0.
 
-    `in_one_slice`: its records belong together, so that they are read into one log however many they are.
+    It is read in slices of about `slice_bytes`, but a shard `in_one_slice` cannot be cut.
     """
 
     number: int
     parts: tuple[FilePart, ...]
     in_one_slice: bool
+    slice_bytes: int = SHARD_BYTES
 
     @property
     def size(self) -> int | None:
@@ -104,7 +105,11 @@ def plan_shards(
     if any(reader is not None and reader.reach == "log" for reader in readers):
         return Plan((Shard(0, tuple(parts), in_one_slice=True),), options, fingerprint)
     if has_stdin:
-        return Plan((Shard(0, tuple(parts), in_one_slice=len(parts) > 1),), options, fingerprint)
+        return Plan(
+            (Shard(0, tuple(parts), in_one_slice=len(parts) > 1, slice_bytes=shard_bytes),),
+            options,
+            fingerprint,
+        )
     together: dict[str, list[FilePart]] = {}
     apart: list[FilePart] = []
     for part, reader in zip(parts, readers, strict=True):
@@ -118,7 +123,9 @@ def plan_shards(
     shards += [(pack, False) for pack in _packs(apart, shard_bytes)]
     shards.sort(key=lambda each: (each[0][0].file, each[0][0].source.start))
     return Plan(
-        tuple(Shard(number, tuple(group), whole) for number, (group, whole) in enumerate(shards)),
+        tuple(
+            Shard(number, tuple(group), whole, shard_bytes) for number, (group, whole) in enumerate(shards)
+        ),
         options,
         fingerprint,
     )

@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from analyzers.logs import FORMATS
 from analyzers.logs.account import FORMATS_JOINED_BY, SliceAccount
@@ -14,7 +13,6 @@ from analyzers.logs.reading import Reading
 from analyzers.request import Log
 from analyzers.shards.plan import Shard
 
-SLICE_BYTES: Final = 64 * 2**20
 _READERS = {reader.name: reader for reader in FORMATS}
 
 
@@ -31,18 +29,18 @@ class LogSlice:
 
 
 def read_slices(
-    shard: Shard, options: ReadOptions, slice_bytes: int = SLICE_BYTES, skip: int = 0
+    shard: Shard, options: ReadOptions, slice_bytes: int | None = None, skip: int = 0
 ) -> Iterator[LogSlice]:
     """Read a shard, giving a slice whenever `slice_bytes` of records were read and the format lets one end.
 
-    The first `skip` slices are passed over: their records are found (and unpacked) but not read. Raises what
+    Where `slice_bytes` is not given, the shard says how many. The first `skip` slices are passed over: their records are found (and unpacked) but not read. Raises what
     `read_log` raises for a file that cannot be read; a shard without requests is no error, see `merged_log`.
     """
     stdin = any(part.source.name == STDIN for part in shard.parts)
     reading = Reading(
         FORMATS,
         options,
-        slice_bytes=math.inf if shard.in_one_slice else slice_bytes,
+        slice_bytes=math.inf if shard.in_one_slice else slice_bytes or shard.slice_bytes,
         mapping_is_checked=not stdin,
     )
     number = 0

@@ -1,5 +1,6 @@
 """`pcache trace` of logs larger than it wants to hold: the same bytes in every way of reading, and after a kill."""
 
+import gzip
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,8 @@ import pytest
 
 from analyzers.logs import read_log
 from analyzers.pipeline import trace_log
+from analyzers.shards import local_engine, slices
+from analyzers.shards.slices import LogSlice
 from analyzers.trace_file import load_trace, save_trace
 from benchmarks.agent_log import write_agent_log
 from tests.command_line import pcache
@@ -40,12 +44,12 @@ def at_once(log: Path) -> bytes:
     return trace
 
 
-def killed(log: Path, output: Path, shard: int) -> None:
-    """Trace a log in a process of its own that is killed once it has finished a shard."""
+def killed(log: Path, output: Path, after: str) -> None:
+    """Trace a log in a process of its own that is killed once this file is among its pieces."""
     command = [*_PCACHE, "trace", str(log), "-o", str(output), "--shard-size", SHARD]
-    finished = output.with_name(output.name + ".parts") / f"shard-{shard:06}" / "finished"
+    awaited = output.with_name(output.name + ".parts") / after
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
-        while not finished.exists():
+        while not awaited.exists():
             assert run.poll() is None, "the run ended before it could be killed"
             time.sleep(0.005)
         run.send_signal(signal.SIGKILL)
@@ -70,7 +74,7 @@ def test_shards_give_the_trace_of_the_log_read_at_once(agents: Path, tmp_path: P
 
 def test_a_killed_run_goes_on_without_reading_again_what_it_had_read(log: Path, tmp_path: Path) -> None:
     output, expected = tmp_path / "trace.parquet", at_once(log)
-    killed(log, output, shard=2)
+    killed(log, output, after="shard-000002/finished")
     # Whoever reads the first shards again now finds no requests; the file has kept its size, its lines and its time.
     about = log.stat()
     with log.open("r+b") as file:
@@ -84,9 +88,28 @@ def test_a_killed_run_goes_on_without_reading_again_what_it_had_read(log: Path, 
     assert sorted(tmp_path.iterdir()) == [log, output]
 
 
+def test_a_killed_run_over_a_compressed_log_goes_on_inside_it(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed, output = log.with_name("agents.jsonl.gz"), tmp_path / "trace.parquet"
+    packed.write_bytes(gzip.compress(log.read_bytes(), compresslevel=1))
+    expected = at_once(packed)
+    killed(packed, output, after="shard-000000/piece-000003")
+    skipped: list[int] = []
+
+    def read_slices(*words: object, skip: int) -> Iterator[LogSlice]:
+        skipped.append(skip)
+        return slices.read_slices(*words, skip=skip)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(local_engine, "read_slices", read_slices)
+    assert pcache("trace", packed, "-o", output, "--shard-size", SHARD).returncode == 0
+    assert skipped[0] >= 4
+    assert output.read_bytes() == expected
+
+
 def test_a_run_over_a_log_that_changed_begins_anew(log: Path, tmp_path: Path) -> None:
     output = tmp_path / "trace.parquet"
-    killed(log, output, shard=1)
+    killed(log, output, after="shard-000001/finished")
     log.write_text("".join(log.read_text().splitlines(keepends=True)[10:]))
     assert pcache("trace", log, "-o", output, "--shard-size", SHARD).returncode == 0
     assert output.read_bytes() == at_once(log)
