@@ -138,6 +138,8 @@ def test_the_predecessor_shares_most_then_begins_alike_longest_then_is_the_lates
 
 
 @given(ROWS, st.integers(1, 2))
+@example([([1, 5, 0], 0), ([5, 2], 0), ([5, 3], 0), ([5, 0], 0)], 1)
+@example([([3, 2], 0), ([1, 2, 5], 0), ([4, 2], 0), ([5, 0], 0), ([5, 2], 0)], 2)
 def test_a_line_that_many_brought_leads_to_the_last_that_did(
     rows: list[tuple[list[int], int]], most_holders: int
 ) -> None:
