@@ -1,17 +1,19 @@
 """How far `pcache simulate --sample` is from the exact answer, and what memory it saves.
 
-    python -m benchmarks.sampling [LOG...] [--requests 1000000] [--seeds 8]
+    python -m benchmarks.sampling [NAME=LOG...] [--requests 1000000] [--seeds 8] [--save FILE.json]
 
 For each log or trace given, and for conversations of `--requests` requests made here: the miss-ratio curve from samples
-of 1 in 10, 100 and 1,000 beside the exact one, at 48 capacities from the least that the sample can tell to where the
-exact curve is flat, in blocks of 16 tokens (a hash trace's own), averaged over samples with different seeds. Prints a
-Markdown table: how many bytes of touch records are kept, the mean and the largest error, the error that the report states,
-and the share of points where the exact curve lies within it. A second table sets SHARDS as published beside it, at equal
-numbers of touches, over all capacities.
+of 1 in 10, 100 and 1,000 touch records beside the exact one, at 48 capacities from the least that the sample can tell to
+where the exact curve is flat, in blocks of 16 tokens (a hash trace's own), averaged over samples with different seeds.
+Prints a Markdown table: the bytes of touch records, in the sample and of the exact pass; the mean and the largest error;
+the error that the report states; the share of points where the exact curve lies within it; and the mean error of SHARDS
+as published with as many touches in its sample.
 """
 
 import argparse
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -54,14 +56,19 @@ class Case:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Errors of one sample, as shares of all prompt tokens."""
+    """One log at one rate; errors as shares of all prompt tokens, all None where every sample was refused."""
 
-    kept_bytes: int
-    mean: float
-    largest: float
-    stated_mean: float
-    stated_largest: float
-    within: float
+    name: str
+    requests: int
+    rate: float
+    exact_bytes: int
+    kept_bytes: float | None = None
+    mean: float | None = None
+    largest: float | None = None
+    stated_mean: float | None = None
+    stated_largest: float | None = None
+    within: float | None = None
+    shards_mean: float | None = None
 
 
 def case_of(name: str, sequences: CachedSequences, time_ns: Int64, size: int) -> Case:
@@ -70,7 +77,7 @@ def case_of(name: str, sequences: CachedSequences, time_ns: Int64, size: int) ->
     return Case(name, sequences, requests, size, touched, stack_records(sequences, touched, size))
 
 
-def load(path: Path) -> Case | None:
+def load(name: str, path: Path) -> Case | None:
     """A trace file, or logs; None where no request shares a block with an earlier one."""
     from analyzers.logs import read_log
     from analyzers.pipeline import trace_log
@@ -78,7 +85,7 @@ def load(path: Path) -> Case | None:
 
     trace = load_trace(path) if is_trace_file(path) else trace_log(read_log([str(path)])).trace
     size = trace.info.unit if trace.info.unit > 1 else 16
-    case = case_of(path.name, cached_sequences(trace), trace.requests.time_ns, size)
+    case = case_of(name, cached_sequences(trace), trace.requests.time_ns, size)
     return case if case.exact.readable_blocks() else None
 
 
@@ -93,8 +100,8 @@ def capacities_of(case: Case, resolution: int) -> Int64:
     return np.unique(np.geomspace(least, flat, 48).astype(np.int64))
 
 
-def accuracy(case: Case, rate: float, seed: int) -> Accuracy:
-    """Raises CannotEvaluateError as the command does."""
+def one_sample(case: Case, rate: float, seed: int) -> tuple[float, ...]:
+    """The figures of Accuracy from kept_bytes on. Raises CannotEvaluateError as the command does."""
     sample = sample_touches(case.sequences, case.requests, Sampling(rate, seed))
     capacities = capacities_of(case, sample.resolution_blocks(case.size))
     estimate = curve(sample.stack_records(case.sequences, case.size), capacities)
@@ -102,35 +109,52 @@ def accuracy(case: Case, rate: float, seed: int) -> Accuracy:
         curve(sample.stack_records(case.sequences, case.size, group), capacities) for group in range(GROUPS)
     ]
     stated = sample.error(estimate, np.stack(without), case.exact.readable_blocks() * case.size)
-    error = np.abs(estimate - curve(case.exact, capacities))
+    exact = curve(case.exact, capacities)
+    error = np.abs(estimate - exact)
+    blocks = int((case.sequences.known_tokens // case.size).sum())
+    shards, _ = shards_curve(
+        case.sequences, case.size, sample.account.kept_records / blocks, seed, capacities
+    )
     total = case.prompt_tokens
-    return Accuracy(
-        kept_bytes=sample.account.kept_records * sample.account.record_bytes,
-        mean=error.mean() / total,
-        largest=error.max() / total,
-        stated_mean=stated.mean() / total,
-        stated_largest=stated.max() / total,
-        within=float((error <= stated).mean()),
-    )
-
-
-def row(case: Case, rate: float, seeds: int) -> str:
-    """A line of the table."""
-    found = []
-    for seed in range(seeds):
-        try:
-            found.append(accuracy(case, rate, seed))
-        except CannotEvaluateError:
-            continue
-    begin = f"| {case.name} | {len(case.sequences):,} | 1 in {round(1 / rate):,} |"
-    if len(found) < seeds:
-        return f"{begin} refused: too few to judge by | | | | |"
-    mean = {name: float(np.mean([getattr(a, name) for a in found])) for name in Accuracy.__annotations__}
     return (
-        f"{begin} {_size(mean['kept_bytes'])} of {_size(case.touch_bytes)} | {100 * mean['mean']:.2f} | "
-        f"{100 * mean['largest']:.2f} | {100 * mean['stated_mean']:.2f} | {100 * mean['stated_largest']:.2f} | "
-        f"{100 * mean['within']:.0f} % |"
+        sample.account.kept_records * sample.account.record_bytes,
+        error.mean() / total,
+        error.max() / total,
+        stated.mean() / total,
+        stated.max() / total,
+        float((error <= stated).mean()),
+        np.abs(shards - exact).mean() / total,
     )
+
+
+def accuracy(case: Case, rate: float, seeds: int) -> Accuracy:
+    """The mean over samples; none where one of them was refused."""
+    begin = (case.name, len(case.sequences), rate, case.touch_bytes)
+    try:
+        found = [one_sample(case, rate, seed) for seed in range(seeds)]
+    except CannotEvaluateError:
+        return Accuracy(*begin)
+    return Accuracy(*begin, *(float(x) for x in np.mean(found, axis=0)))
+
+
+def table(rows: Sequence[Accuracy]) -> str:
+    """As Markdown."""
+    lines = [
+        "| log | requests | sampled | touch records | mean error | largest | stated: mean | largest | within | SHARDS |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        begin = f"| {row.name} | {row.requests:,} | 1 in {round(1 / row.rate):,}"
+        if row.kept_bytes is None or row.within is None:
+            lines.append(f"{begin} | refused: too few to judge by | | | | | | |")
+            continue
+        errors = (row.mean, row.largest, row.stated_mean, row.stated_largest)
+        cells = [f"{100 * (error or 0):.2f}" for error in errors]
+        lines.append(
+            f"{begin} | {_size(row.kept_bytes)} of {_size(row.exact_bytes)} | {' | '.join(cells)} | "
+            f"{100 * row.within:.0f} % | {100 * (row.shards_mean or 0):.2f} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def _size(size: float) -> str:
@@ -140,54 +164,24 @@ def _size(size: float) -> str:
     return f"{size:.0f} B"
 
 
-def print_baseline(case: Case, seeds: int) -> None:
-    """Errors of touches drawn by length, and of SHARDS with the same number of touches in its sample."""
-    capacities = capacities_of(case, 0)
-    exact = curve(case.exact, capacities)
-    blocks = int((case.sequences.known_tokens // case.size).sum())
-    for rate in RATES:
-        errors, found = [], []
-        kept = 0.0
-        for seed in range(seeds):
-            try:
-                sample = sample_touches(case.sequences, case.requests, Sampling(rate, seed))
-            except CannotEvaluateError:
-                continue
-            estimate = curve(sample.stack_records(case.sequences, case.size), capacities)
-            errors.append(np.abs(estimate - exact).mean() / case.prompt_tokens)
-            kept += sample.account.kept_records / seeds
-            share = sample.account.kept_records / blocks
-            shards, _ = shards_curve(case.sequences, case.size, share, seed, capacities)
-            found.append(np.abs(shards - exact).mean() / case.prompt_tokens)
-        if len(errors) == seeds:
-            print(
-                f"| {case.name} | {kept:,.0f} | {100 * np.mean(errors):.2f} | {100 * np.mean(found):.2f} |",
-                flush=True,
-            )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("logs", nargs="*", type=Path)
+    parser.add_argument("logs", nargs="*", help="NAME=PATH")
     parser.add_argument("--requests", type=int, default=1_000_000)
     parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--save", type=Path)
     options = parser.parse_args()
-    cases = [case for case in map(load, options.logs) if case is not None]
+    named = [log.partition("=") for log in options.logs]
+    cases = [case for case in (load(name, Path(path)) for name, _, path in named) if case is not None]
     if options.requests:
         made = conversations(options.requests)
-        cases.append(case_of("conversations made here", made.sequences, made.time_ns, 16))
-    print(
-        "| log | requests | sampled | touch records | error: mean | largest | stated: mean | largest | within |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
-    for case in cases:
-        for rate in RATES:
-            print(row(case, rate, options.seeds), flush=True)
-    print("\n| log | touches in the sample | mean error, points | of SHARDS |\n|---|---|---|---|")
-    for case in cases:
-        print_baseline(case, options.seeds)
+        cases.append(case_of("conversations made by the benchmark", made.sequences, made.time_ns, 16))
+    rows = [accuracy(case, rate, options.seeds) for case in cases for rate in RATES]
+    print(table(rows), end="")
+    if options.save is not None:
+        options.save.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

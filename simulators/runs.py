@@ -44,7 +44,7 @@ DEFINITIONS = {
     "drawn by hash, in proportion to their length; all hits, knees, percentiles and intervals are estimates; unbounded "
     "hits without expiry are exact",
     "hit_error_tokens": "with --sample: half the width of the interval that holds the exact hit tokens in 19 cases of 20: "
-    "standard error and bias by the jackknife over 10 parts of the sample, and what a sample of its size may miss; null "
+    "standard error and thrice the bias by the jackknife over 10 parts of the sample, and what a sample of its size may miss; null "
     "where hits are exact",
     "error_ratio": "with --sample: the largest of these errors at any capacity and lifetime / prompt tokens",
     "duplicate_writes": "blocks computed again although they were cached (last-token rule, repeated outputs); an "
