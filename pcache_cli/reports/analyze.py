@@ -8,6 +8,7 @@ from analyzers.hot_prefixes import HotPrefix
 from analyzers.reuse import LoggedCache, Reuse
 from pcache_cli.console import plain
 from pcache_cli.reports.numbers import count, counted, duration, percent
+from pcache_cli.reports.tables import FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,18 +96,13 @@ def print_reuse(
     console: "Console", reuse: Reuse, advice: Sequence[str], account: InputAccount | None, info: "TraceInfo"
 ) -> None:
     """The whole report on a terminal."""
-    from rich.table import Table
-
     console.print(verdict(reuse), style="bold")
     for number, line in enumerate(advice, 1):
         console.print(f"  {number}. {plain(line)}")
     console.print()
     print_account(console, account, info)
 
-    figures = Table(title="Reuse", title_justify="left", show_header=False, box=None, pad_edge=False)
-    figures.add_column()
-    figures.add_column(justify="right")
-    figures.add_column(style="dim")
+    figures = FittedTable("Reuse", "", "", "", text=(0, 2))
     content = reuse.requests - reuse.requests_without_content
     figures.add_row("requests", count(reuse.requests), "")
     if reuse.requests_without_content:
@@ -141,13 +137,8 @@ def _unknown(rows: int) -> str:
     return f"not known for {counted(rows, 'request')}" if rows else ""
 
 
-def _classes(reuse: Reuse) -> "object":
-    from rich.table import Table
-
-    table = Table(title="Where every prompt token belongs", title_justify="left", box=None, pad_edge=False)
-    table.add_column("class")
-    table.add_column("tokens", justify="right")
-    table.add_column("share", justify="right")
+def _classes(reuse: Reuse) -> FittedTable:
+    table = FittedTable("Where every prompt token belongs", "class", "tokens", "share")
     inferred = " (conversations inferred)" if reuse.conversations_inferred else ""
     classes = reuse.classes
     rows: list[tuple[str, int | None]] = []
@@ -185,18 +176,10 @@ def _print_spread(console: "Console", reuse: Reuse) -> None:
         )
 
 
-def _hottest(reuse: Reuse) -> "object":
-    from rich.table import Table
-
-    table = Table(title="Hottest prefixes", title_justify="left", box=None, pad_edge=False)
-    for name, justify in (
-        ("tokens", "right"),
-        ("requests", "right"),
-        ("spares", "right"),
-        ("ends", "left"),
-        ("first seen in", "left"),
-    ):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+def _hottest(reuse: Reuse) -> FittedTable:
+    table = FittedTable(
+        "Hottest prefixes", "tokens", "requests", "spares", "ends", "first seen in", text=(3, 4)
+    )
     for prefix in reuse.hottest:
         table.add_row(
             count(prefix.tokens),
@@ -214,15 +197,12 @@ def _ending(prefix: HotPrefix) -> str:
     return f"inside {plain(prefix.path)}" if prefix.inside else f"with {plain(prefix.path)}"
 
 
-def _group(label: str, rows: Sequence[object]) -> "object":
-    from rich.table import Table
-
+def _group(label: str, rows: Sequence[object]) -> FittedTable:
     from analyzers.reuse import GroupReuse
 
-    table = Table(title=f"By {plain(label)}", title_justify="left", box=None, pad_edge=False)
-    table.add_column(label)
-    for name in ("requests", "prompt tokens", "reusable", "log shows"):
-        table.add_column(name, justify="right")
+    table = FittedTable(
+        f"By {plain(label)}", plain(label), "requests", "prompt tokens", "reusable", "log shows"
+    )
     for row in rows[:_ROWS_OF_A_GROUP]:
         assert isinstance(row, GroupReuse)
         table.add_row(

@@ -12,6 +12,7 @@ from pcache_cli.reports.as_json import plain_value
 from pcache_cli.reports.findings_json import finding_value
 from pcache_cli.reports.isolation import print_isolation
 from pcache_cli.reports.numbers import count, counted, percent
+from pcache_cli.reports.tables import FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,19 +70,18 @@ def study_value(study: Study, show_text: bool = False) -> dict[str, Any]:
 
 def _print_breakers(console: "Console", breakers: Sequence[Breaker], outcome: Counterfactual) -> None:
     """The table of breakers with what each fix brings, alone and behind the larger ones."""
-    from rich.table import Table
-
-    table = Table(title="What breaks the prefix", title_justify="left", box=None, pad_edge=False)
-    for name, justify in (
-        ("rule", "left"),
-        ("what and where", "left"),
-        ("changes", "left"),
-        ("requests", "right"),
-        ("lost", "right"),
-        ("fix brings", "right"),
-        ("after the ones above", "right"),
-    ):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    table = FittedTable(
+        "What breaks the prefix",
+        "rule",
+        "what and where",
+        "changes",
+        "requests",
+        "lost",
+        "fix brings",
+        "after the ones above",
+        text=(0, 1, 2),
+        head=2,
+    )
     for breaker in breakers[:_ROWS]:
         finding, recovered = breaker.finding, _recovered(breaker, outcome)
         table.add_row(

@@ -1,12 +1,13 @@
 """`pcache cost` for people: what was paid, what to do about it, then the tables. No arithmetic here."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pcache_cli.console import plain
 from pcache_cli.reports.cost_sentences import sentence, verdict
 from pcache_cli.reports.money import lifetime, money, share, signed
 from pcache_cli.reports.numbers import count, duration, percent, short_name
+from pcache_cli.reports.tables import FittedTable
 from simulators.cost import Bill, CostReport
 from simulators.cost_overview import CostOverview
 from simulators.explicit_caches import ExplicitCache
@@ -86,17 +87,8 @@ def _print_left_out(console: "Console", report: CostReport) -> None:
         )
 
 
-def _table(title: str, *columns: str, left: int = 1) -> Any:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for place, name in enumerate(columns):
-        table.add_column(name, justify="left" if place < left else "right")
-    return table
-
-
-def _bill(bill: Bill) -> object:
-    table = _table(f"The bill ({bill.currency})", "", "tokens", "money", "")
+def _bill(bill: Bill) -> FittedTable:
+    table = FittedTable(f"The bill ({bill.currency})", "", "tokens", "money", "")
     written = sum(bill.written_tokens.values())
     table.add_row("prompt tokens", count(bill.prompt_tokens), "", "")
     table.add_row("  uncached", count(bill.uncached_tokens), "", "")
@@ -132,8 +124,8 @@ def _bill(bill: Bill) -> object:
     return table
 
 
-def _groups(label: str, groups: Mapping[str, Mapping[str, Bill]]) -> object:
-    table = _table(
+def _groups(label: str, groups: Mapping[str, Mapping[str, Bill]]) -> FittedTable:
+    table = FittedTable(
         f"By {plain(label)}",
         label,
         "requests",
@@ -164,8 +156,8 @@ def _groups(label: str, groups: Mapping[str, Mapping[str, Bill]]) -> object:
     return table
 
 
-def _breakers(breakers: Sequence["BreakerCost"]) -> object:
-    table = _table("By breaker", "rule", "what", "requests", "tokens lost", "costs", left=2)
+def _breakers(breakers: Sequence["BreakerCost"]) -> FittedTable:
+    table = FittedTable("By breaker", "rule", "what", "requests", "tokens lost", "costs", text=(0, 1), head=2)
     for breaker in breakers[:_ROWS_OF_A_GROUP]:
         costs = ", ".join(money(amount, currency) for currency, amount in breaker.money.items()) or "unknown"
         table.add_row(
@@ -176,8 +168,8 @@ def _breakers(breakers: Sequence["BreakerCost"]) -> object:
     return table
 
 
-def _forecast(forecast: Forecast) -> object:
-    table = _table(f"Forecast for the prompts ({forecast.currency})", "", "money", "")
+def _forecast(forecast: Forecast) -> FittedTable:
+    table = FittedTable(f"Forecast for the prompts ({forecast.currency})", "", "money", "")
     table.add_row("no cache at all", money(forecast.prompt_without, forecast.currency), "")
     for name, cost in (
         ("every prompt cached to its end", forecast.prompt_careful),
@@ -189,8 +181,8 @@ def _forecast(forecast: Forecast) -> object:
     return table
 
 
-def _lifetimes(choice: LifetimeChoice) -> object:
-    table = _table(
+def _lifetimes(choice: LifetimeChoice) -> FittedTable:
+    table = FittedTable(
         f"Lifetimes for {count(choice.prefixes)} shared prefix{'' if choice.prefixes == 1 else 'es'} of {plain(choice.model)} ({choice.currency})",
         "lifetime",
         "writes",
@@ -216,9 +208,9 @@ def _lifetimes(choice: LifetimeChoice) -> object:
     return table
 
 
-def _prefixes(choice: LifetimeChoice, trace: "Trace") -> object:
+def _prefixes(choice: LifetimeChoice, trace: "Trace") -> FittedTable:
     names = [lifetime(option.ttl_s) for option in choice.options]
-    table = _table(
+    table = FittedTable(
         "The prefixes that matter most",
         "first seen in",
         "tokens",
@@ -245,7 +237,7 @@ def _prefixes(choice: LifetimeChoice, trace: "Trace") -> object:
 def _print_prewarming(console: "Console", warm: Prewarming, trace: "Trace") -> None:
     names = trace.requests.request_id
     if warm.bursts:
-        table = _table(
+        table = FittedTable(
             "Started together before any of them could be read",
             "first",
             "requests",
@@ -264,7 +256,7 @@ def _print_prewarming(console: "Console", warm: Prewarming, trace: "Trace") -> N
         console.print()
         console.print(table)
     if warm.keep:
-        table = _table(
+        table = FittedTable(
             "Prefixes worth keeping warm",
             "first seen in",
             "tokens",
@@ -290,8 +282,8 @@ def _print_prewarming(console: "Console", warm: Prewarming, trace: "Trace") -> N
         console.print(table)
 
 
-def _explicit(caches: Sequence[ExplicitCache]) -> object:
-    table = _table(
+def _explicit(caches: Sequence[ExplicitCache]) -> FittedTable:
+    table = FittedTable(
         "Cache objects paid by the hour", "model", "tokens", "hits/h", "break-even hits/h", "net per hour"
     )
     for cache in caches:

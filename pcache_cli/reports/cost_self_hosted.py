@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from pcache_cli.console import plain
 from pcache_cli.reports.money import money, signed
 from pcache_cli.reports.numbers import count, duration, percent
+from pcache_cli.reports.tables import FittedTable
 from simulators.latency import RESIDENT
 
 if TYPE_CHECKING:
@@ -30,17 +31,13 @@ def _where(tier: str) -> str:
 
 def print_self_hosted(console: "Console", result: "EffectiveSaving", fleet: "Fleet") -> None:
     """The balance, part by part."""
-    from rich.table import Table
-
     console.print(verdict(result), style="bold")
     console.print(
         f"Times and sizes: {plain(result.basis)}. Held {duration(fleet.hold_s)} after the last use, "
         f"{_where(fleet.tier)}.",
         style="dim",
     )
-    table = Table(title="The balance (USD)", title_justify="left", box=None, pad_edge=False)
-    for place, name in enumerate(("", "money", "")):
-        table.add_column(name, justify="right" if place == 1 else "left")
+    table = FittedTable("The balance (USD)", "", "money", "", text=(0, 2))
     table.add_row("prefill not computed", signed(result.saving), duration(result.prefill_saved_s))
     table.add_row("KV storage", signed(-result.storage), f"{result.gb_hours:,.3g} GB·h")
     table.add_row("restore", signed(-result.restore), duration(result.restore_s))

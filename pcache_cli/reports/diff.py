@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from pcache_cli.console import plain
 from pcache_cli.reports.numbers import count, percent
+from pcache_cli.reports.tables import FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,13 +16,8 @@ _STATES = {"new": "red", "worse": "red", "same": "dim", "better": "green", "gone
 
 def print_difference(console: "Console", difference: "LogDifference", before: str, after: str) -> None:
     """The verdict, both logs side by side, and what breaks the prefix in each."""
-    from rich.table import Table
-
     console.print(verdict(difference), style="bold")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    table.add_column(plain(before), justify="right")
-    table.add_column(plain(after), justify="right")
+    table = FittedTable("", "", plain(before), plain(after))
     old, new = difference.before, difference.after
     table.add_row("requests", count(old.requests), count(new.requests))
     table.add_row("prompt tokens", count(old.prompt_tokens), count(new.prompt_tokens))
@@ -31,11 +27,9 @@ def print_difference(console: "Console", difference: "LogDifference", before: st
     console.print()
     console.print(table)
     if difference.breakers:
-        found = Table(title="Breakers", title_justify="left", box=None, pad_edge=False)
-        for name in ("", "rule", "place"):
-            found.add_column(name)
-        found.add_column("lost before", justify="right")
-        found.add_column("lost after", justify="right")
+        found = FittedTable(
+            "Breakers", "", "rule", "place", "lost before", "lost after", text=(0, 1, 2), head=3
+        )
         for change in difference.breakers:
             found.add_row(
                 change.state,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from pcache_cli.console import plain
 from pcache_cli.reports.numbers import count, duration
+from pcache_cli.reports.tables import FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,8 +26,6 @@ def without_text(story: "Explanation") -> "Explanation":
 
 def print_explanation(console: "Console", story: "Explanation") -> None:
     """The whole story on a terminal."""
-    from rich.table import Table
-
     console.print(plain(story.verdict), style="bold")
     facts = [f"model {story.model}"] if story.model else []
     if story.gap_s is not None:
@@ -40,10 +39,7 @@ def print_explanation(console: "Console", story: "Explanation") -> None:
         console.print(plain("; ".join(facts)) + ".", style="dim")
     console.print(f"Order: {plain(story.order)}.", style="dim")
     if story.ladder:
-        table = Table(title="What matched, in rendered order", title_justify="left", box=None, pad_edge=False)
-        table.add_column("part")
-        table.add_column("tokens", justify="right")
-        table.add_column("")
+        table = FittedTable("What matched, in rendered order", "part", "tokens", "", text=(0, 2))
         for rung in story.ladder:
             name = rung.first if rung.first == rung.last else f"{rung.first} to {rung.last}"
             table.add_row(plain(name), count(rung.tokens), rung.state, style=_STATES[rung.state])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from analyzers.isolation import Crossing, NamespaceChoice
 from pcache_cli.console import plain
 from pcache_cli.reports.numbers import count, counted
+from pcache_cli.reports.tables import FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,15 +18,14 @@ def print_isolation(
     console: "Console", choices: Sequence[NamespaceChoice], crossings: Sequence[Crossing]
 ) -> None:
     """Both tables, where the log names anyone to keep apart."""
-    from rich.table import Table
-
     if len(choices) > 2:
-        table = Table(
-            title="What keeping requests apart costs", title_justify="left", box=None, pad_edge=False
+        table = FittedTable(
+            "What keeping requests apart costs",
+            "requests share that agree in",
+            "namespaces",
+            "reusable",
+            "costs",
         )
-        table.add_column("requests share that agree in")
-        for name in ("namespaces", "reusable", "costs"):
-            table.add_column(name, justify="right")
         for choice in choices:
             label = ", ".join(choice.fields) or "nothing: all share"
             table.add_row(

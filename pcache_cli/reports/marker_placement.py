@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from pcache_cli.console import plain
 from pcache_cli.reports.numbers import count, duration
+from pcache_cli.reports.tables import FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
 def print_placement(console: "Console", placement: "Placement") -> None:
     """The spots, then what the log's own markers, these, and markers with hindsight cost."""
-    from rich.table import Table
-
     console.print(
         f"\nWhere markers should stand ({plain(placement.provider)}, lifetime {duration(placement.ttl_s)})",
         style="bold",
@@ -23,10 +22,7 @@ def print_placement(console: "Console", placement: "Placement") -> None:
         console.print(f"  {number}. {spot.value}")
     if not placement.spots:
         console.print("  nowhere: no marker at a fixed place saves anything on this log")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("prompt tokens")
-    for name in ("read", "written", "uncached", "price in input tokens"):
-        table.add_column(name, justify="right")
+    table = FittedTable("", "prompt tokens", "read", "written", "uncached", "price in input tokens")
     for label, costs in (
         ("with the log's markers", placement.logged),
         ("with these", placement.placed),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pcache_cli.console import plain
 from pcache_cli.reports.money import lifetime, money, share
 from pcache_cli.reports.numbers import count, percent, short_name
+from pcache_cli.reports.tables import FittedTable
 from simulators.cost import Bill
 from simulators.providers.replay import MEANINGS, Agreement, Verdict
 from simulators.providers.summary import ReplayedRequest, ReplaySummary
@@ -90,19 +91,10 @@ def print_replay(
     console.print(_sources(summary))
 
 
-def _table(title: str, *columns: str, left: int = 1) -> Any:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for place, name in enumerate(columns):
-        table.add_column(name, justify="left" if place < left else "right")
-    return table
-
-
-def _totals(summary: ReplaySummary, baseline: ReplaySummary | None) -> object:
+def _totals(summary: ReplaySummary, baseline: ReplaySummary | None) -> FittedTable:
     if baseline is not None:
         return _change(summary, baseline)
-    table = _table("Tokens and money", "", "simulated", "logged")
+    table = FittedTable("Tokens and money", "", "simulated", "logged")
     table.add_row("requests", count(summary.covered), count(summary.requests))
     table.add_row("prompt tokens", count(summary.prompt_tokens), count(summary.logged_prompt_tokens))
     table.add_row("  read", count(summary.read_tokens), count(summary.logged_read_tokens))
@@ -117,8 +109,8 @@ def _totals(summary: ReplaySummary, baseline: ReplaySummary | None) -> object:
     return table
 
 
-def _change(summary: ReplaySummary, baseline: ReplaySummary) -> object:
-    table = _table("Tokens and money", "", "with the change", "as it is")
+def _change(summary: ReplaySummary, baseline: ReplaySummary) -> FittedTable:
+    table = FittedTable("Tokens and money", "", "with the change", "as it is")
     table.add_row("requests", count(summary.covered), count(baseline.covered))
     table.add_row("prompt tokens", count(summary.prompt_tokens), count(baseline.prompt_tokens))
     table.add_row("  read", count(summary.read_tokens), count(baseline.read_tokens))
@@ -139,16 +131,16 @@ def _add_bills(table: Any, bills: Mapping[str, Bill], others: Mapping[str, Bill]
         table.add_row("  saved by the cache", share(bill.saving, bill.without_cache), saved)
 
 
-def _reasons(summary: ReplaySummary) -> object:
-    table = _table("Why requests read no more", "reason", "requests")
+def _reasons(summary: ReplaySummary) -> FittedTable:
+    table = FittedTable("Why requests read no more", "reason", "requests")
     for why, requests in summary.why.items():
         table.add_row(why, count(requests))
     return table
 
 
-def _requests(requests: Sequence[ReplayedRequest], total: int) -> object:
+def _requests(requests: Sequence[ReplayedRequest], total: int) -> FittedTable:
     title = "Request by request" if len(requests) == total else "Requests that differ from the log"
-    table = _table(
+    table = FittedTable(
         title, "request", "prompt", "read", "logged", "written", "logged", "why no more", "beside the log"
     )
     for request in requests:
@@ -167,8 +159,10 @@ def _requests(requests: Sequence[ReplayedRequest], total: int) -> object:
     return table
 
 
-def _sources(summary: ReplaySummary) -> object:
-    table = _table("Where the rules come from", "provider", "model", "as of", "source", left=4)
+def _sources(summary: ReplaySummary) -> FittedTable:
+    table = FittedTable(
+        "Where the rules come from", "provider", "model", "as of", "source", text=(0, 1, 2, 3), head=2
+    )
     for used in summary.rules:
         sources = dict.fromkeys(f"{s.title} ({s.date}, {s.confidence})" for s in used.cited.values())
         table.add_row(used.provider, plain(used.model), used.as_of, "; ".join(map(plain, sources)))

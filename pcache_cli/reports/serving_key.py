@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from analyzers.serving_key import Comparison, Difference, Entry, ServingKey, Verdict
 from pcache_cli.console import plain
 from pcache_cli.reports.as_json import document
+from pcache_cli.reports.tables import FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,13 +93,9 @@ def _key_value(key: ServingKey) -> dict[str, Any]:
 
 
 def _print_table(console: "Console", title: str, rows: list[tuple[str, str, str, str]]) -> None:
-    from rich.table import Table
-
     if not rows:
         return
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, show_header=False)
-    for _ in range(4):
-        table.add_column()
+    table = FittedTable(title, "", "", "", "", text=(0, 1, 2, 3), head=2)
     for row in rows:
         table.add_row(*map(plain, row))
     console.print()

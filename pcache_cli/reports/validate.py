@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from pcache_cli.console import plain
 from pcache_cli.reports.numbers import count, percent
+from pcache_cli.reports.tables import FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,13 +16,10 @@ _NAMES = {"prompt_tokens": "number of prompt tokens", "hit_token_ratio": "hit-to
 
 def print_validation(console: "Console", result: "Validation") -> None:
     """Verdict, table, reasons."""
-    from rich.table import Table
-
     console.print(_verdict(result), style="bold")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    for name in (plain(result.model.name), plain(result.world.name), "difference", "within tolerance"):
-        table.add_column(name, justify="right")
+    table = FittedTable(
+        "", "", plain(result.model.name), plain(result.world.name), "difference", "within tolerance"
+    )
     for check in result.checks:
         table.add_row(_NAMES[check.name], *_figures(check), "yes" if check.holds else "no")
     console.print()
