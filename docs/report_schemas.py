@@ -1,10 +1,11 @@
-"""Write docs/schemas/{analyze,simulate,cost,validate}.schema.json from the classes: `python docs/report_schemas.py`.
+"""Write docs/schemas/*.schema.json of the commands that print reports from the classes: `python docs/report_schemas.py`.
 
-Each is the schema of what the command prints with --json. Parts that are described elsewhere (tables that depend on
+Commands: analyze, simulate, cost, validate, explain, diff, rule, key. Each file is the schema of what the command prints with --json. Parts that are described elsewhere (tables that depend on
 the question asked) are left open; what scripts rely on is spelled out.
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,20 @@ def _components(types: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _document(
-    command: str, properties: dict[str, Any], required: list[str], definitions: dict[str, Any]
+    command: str,
+    properties: dict[str, Any],
+    required: list[str],
+    definitions: dict[str, Any],
+    one_of: Sequence[dict[str, Any]] = (),
 ) -> str:
+    """The schema as text. `one_of` are the forms of a document that has several."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"pcache {command} --json",
         "type": "object",
         "properties": {"schema_version": {"const": 1}, "command": {"const": command}, **properties},
         "required": ["schema_version", "command", *required],
+        **({"oneOf": list(one_of)} if one_of else {}),
         "$defs": definitions,
     }
     return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
@@ -66,6 +73,64 @@ def _study_parts(definitions: dict[str, Any]) -> dict[str, Any]:
         "layouts": {"type": "array", "items": {"type": "object"}},
         **parts,
     }
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object that has all of these."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _explain_and_diff() -> dict[str, str]:
+    """A diff is of two logs, or of two requests and then tells what `explain` tells."""
+    from analyzers.explanation import Explanation
+    from analyzers.log_difference import LogDifference
+
+    parts, definitions = _components({"explanation": Explanation})
+    explained = _document("explain", {**parts, "tokens": _TEXT}, ["explanation", "tokens"], definitions)
+    parts, definitions = _components({"difference": LogDifference, "explanation": Explanation})
+    logs = {"before": _TEXT, "after": _TEXT, "difference": parts["difference"]}
+    requests = {"explanation": parts["explanation"]}
+    compared = _document(
+        "diff",
+        {**logs, **requests},
+        [],
+        definitions,
+        [{"required": list(logs)}, {"required": list(requests)}],
+    )
+    return {"explain.schema.json": explained, "diff.schema.json": compared}
+
+
+def _rule() -> str:
+    from analyzers.findings import Level
+
+    parts, definitions = _components({"level": Level})
+    fields = dict.fromkeys(("id", "name", "family"), _TEXT)
+    rule = _object({**fields, "level": parts["level"], "title": _TEXT, "documentation": _TEXT})
+    return _document("rule", {"rules": {"type": "array", "items": rule}}, ["rules"], definitions)
+
+
+def _key() -> str:
+    """One manifest gives its key at the top, two give the verdict, every difference and both keys."""
+    from analyzers.serving_key import Difference, Verdict
+    from analyzers.serving_key_fields import Reason
+
+    parts, definitions = _components(
+        {"verdict": Verdict, "differences": list[Difference], "reason": Reason, "may_share": bool | None}
+    )
+    reason = parts.pop("reason")
+    named = {"field": _TEXT, "reason": reason, "why": _TEXT}
+    own = {
+        "key": {"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"},
+        "takes_part": {"type": "array", "items": _object(named)},
+        "need_not": {"type": "array", "items": _object({"field": _TEXT, "why": _TEXT})},
+        "missing": {"type": "array", "items": _object(named)},
+        "unjudged": {"type": "array", "items": _TEXT},
+    }
+    two = {**parts, "key": _object(own), "other": _object(own)}
+    return _document("key", {}, [], definitions, [_object(own), _object(two)])
+
+
+_TEXT = {"type": "string"}
 
 
 def schemas() -> dict[str, str]:
@@ -106,7 +171,7 @@ def schemas() -> dict[str, str]:
     result["validate.schema.json"] = _document(
         "validate", {**parts, "definitions": texts}, ["validation", "definitions"], definitions
     )
-    return result
+    return {**result, **_explain_and_diff(), "rule.schema.json": _rule(), "key.schema.json": _key()}
 
 
 if __name__ == "__main__":
