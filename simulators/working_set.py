@@ -57,7 +57,7 @@ def working_sets(
             WorkingSet(
                 window_s=window,
                 peak_tokens=int(tokens[:, w].max()),
-                median_tokens=int(np.median(tokens[:, w])),
+                median_tokens=int(np.median(blocks[:, w])) * records.size,
                 time_ns=starts,
                 peak_in_span_tokens=peaks,
             )

@@ -27,6 +27,7 @@ _SHELL = {"", "sh", "bash", "yaml"}
 _PLACEHOLDER = re.compile(r"[A-Z_]+|…|\.\.\.")
 _NOT_RUN = {
     "probe": "measures this machine for a minute or more; tests/gpu_probe runs it with small budgets",
+    "ray": "needs a cluster and a bucket; tests/analyzers/shards has a cluster of its own",
     "--changed": "needs a git history with the revision",
     "--rules": "the extending page's rule file, which test_site loads",
 }
