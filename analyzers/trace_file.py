@@ -109,6 +109,14 @@ def is_trace_file(path: str | Path) -> bool:
         return False
 
 
+def sources_of(path: str | Path) -> tuple[str, ...]:
+    """The files that a trace file was made from, without reading the trace."""
+    import pyarrow.parquet as pq
+
+    raw = (pq.read_schema(path).metadata or {}).get(_METADATA_KEY, b"{}")
+    return tuple(json.loads(raw).get("sources", ()))
+
+
 def load_trace(path: str | Path) -> Trace:
     """Read a trace back. Raises InputError for a file that is damaged or of another schema version."""
     import pyarrow as pa

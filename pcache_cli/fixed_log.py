@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from analyzers.errors import CannotEvaluateError
 from pcache_cli import console
+from pcache_cli.log_source import log_behind
 
 if TYPE_CHECKING:
     from analyzers.fixed_layout import FixedLayout
@@ -32,13 +33,14 @@ class PlayedLog:
     notes: tuple[str, ...] = ()
 
 
-def fixed_log(traced: "TracedLog | None") -> PlayedLog:
-    """The log with its fixes applied. Raises CannotEvaluateError for a trace, which holds no text."""
+def fixed_log(traced: "TracedLog | None", sources: Sequence[str]) -> PlayedLog:
+    """The log of these files with its fixes applied. Raises CannotEvaluateError for a trace, which holds no text."""
     from analyzers.fixed_layout import trace_with_fixes
 
     if traced is None:
         raise CannotEvaluateError(
-            "the input is a trace, which holds no text to move; --what-if layout=fixed needs the log it was made from"
+            "the input is a trace, which holds no text to move; "
+            f"--what-if layout=fixed needs {log_behind(sources)}"
         )
     with console.progress("finding what to fix"):
         layout = trace_with_fixes(traced)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from analyzers.errors import CannotEvaluateError
 from pcache_cli import console
+from pcache_cli.log_source import log_behind
 
 if TYPE_CHECKING:
     from analyzers.pipeline import TracedLog
@@ -91,7 +92,7 @@ def gather_report(source: "LogSource", words: ReportWords) -> LogReport:
     if source.is_trace():
         trace = source.trace()
         missing["breakers"] = (
-            "a trace holds no prompts; give the log it was made from to see what breaks them"
+            f"a trace holds no prompts; give {log_behind(trace.info.sources)} to see what breaks them"
         )
     else:
         traced = source.traced_log()

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from analyzers.trace import Trace
 
 _LARGE_BYTES = 2**30
+_NAMED = 3
 
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "inputs": (
@@ -177,10 +178,11 @@ class LogSource:
         Raises InputError when the input is a trace, which holds no content.
         """
         from analyzers.pipeline import trace_log
+        from analyzers.trace_file import sources_of
 
         if self.is_trace():
             raise InputError(
-                f"{self.inputs[0]} is a trace, which holds no prompts; this needs the log it was made from"
+                f"{self.inputs[0]} is a trace, which holds no prompts; give {log_behind(sources_of(self.inputs[0]))} instead"
             )
         log = self.log()
         console.announce_compilation()
@@ -229,6 +231,15 @@ class LogSource:
         ]
         if given:
             raise UsageError(f"{', '.join(given)} shape how a log is read; a trace has been read already")
+
+
+def log_behind(sources: Sequence[str]) -> str:
+    """How to name the log that a trace was made from: its files, where the trace knows them."""
+    names = ["standard input" if name == "-" else name for name in sources]
+    if not names:
+        return "the log it was made from"
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"the log it was made from ({', '.join(names[:_NAMED])}{more})"
 
 
 def takes_log(function: Callable[..., int | None]) -> Callable[..., int | None]:

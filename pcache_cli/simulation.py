@@ -168,7 +168,7 @@ def replay_provider(
     if change.model is not None:
         check_model(change.model, [*trace.requests.provider.values, None], prices, rules)
     requests = None if traced is None else traced.log.requests
-    played = fixed_log(traced) if change.fixed_layout else PlayedLog(trace, requests)
+    played = fixed_log(traced, trace.info.sources) if change.fixed_layout else PlayedLog(trace, requests)
     change = replace(change, fixed_layout=played.fixed)
     result = replay(played.trace, rules, played.requests, named, change)
     summary = summarise_replay(played.trace, result, prices, played.requests)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcache_cli.command import pcache_command
-from pcache_cli.log_source import LogSource, takes_log
+from pcache_cli.log_source import LogSource, log_behind, takes_log
 
 if TYPE_CHECKING:
     from analyzers.study import Study
@@ -64,9 +64,12 @@ def analyze(
     fields = split_list(group_by) if group_by else []
     study = placement = None
     if source.is_trace():
-        if fields:
-            raise UsageError("--group-by needs the log; a trace keeps model, tenant and route only")
         trace, account, traced = source.trace(), None, None
+        if fields:
+            raise UsageError(
+                "--group-by reads fields of the log, of which a trace keeps model, tenant and route only; "
+                f"give {log_behind(trace.info.sources)} instead"
+            )
         groups = []
     else:
         traced = source.traced_log(answers=False)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pcache_cli.command import pcache_command
-from pcache_cli.log_source import LogSource, takes_log
+from pcache_cli.log_source import LogSource, log_behind, takes_log
 
 
 @pcache_command
@@ -91,9 +91,12 @@ def cost(
     columns = [name for name in groups if name != "breaker"]
     traced = None
     if source.is_trace():
-        if "breaker" in groups:
-            raise UsageError("--by breaker needs the log; a trace holds no content to compare")
         trace, requests, findings = source.trace(), None, []
+        if "breaker" in groups:
+            raise UsageError(
+                "--by breaker compares prompts, which a trace does not hold; "
+                f"give {log_behind(trace.info.sources)} instead"
+            )
         console.note("a trace keeps no service tier, speed or region: all calls are priced as standard ones")
     else:
         traced = source.traced_log()
