@@ -56,6 +56,8 @@ class Sampling:
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
             raise UsageError(f"a sample of {self.rate:g} is not possible; give a share such as 0.01")
+        if not 0 <= self.seed < 2**63:
+            raise UsageError(f"a seed of {self.seed} is not possible; give a whole number from 0 to 2^63 - 1")
 
 
 @dataclass(frozen=True)

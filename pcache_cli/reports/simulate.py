@@ -91,12 +91,15 @@ def _sweep_verdict(sweep: "Sweep", kv: KvSize) -> str:
 
 
 def _estimate(sweep: "Sweep", sample: "SampleAccount", kv: KvSize) -> str:
+    unclear = ""
+    if sample.least_capacity_tokens:
+        least = kv.size(sample.least_capacity_tokens)
+        unclear = f" Where {least} tokens are named, it may be less: the sample cannot tell."
     return (
         f"Sampled at 1 in {1 / sample.rate:,.3g}: an estimate, ± {points(sweep.error_ratio)} or better in 19 cases of 20. "
         f"Kept: {count(sample.kept_records)} of {count(sample.records)} touch records "
         f"({_bytes(sample.kept_records * sample.record_bytes)}). "
-        f"Exact: what a cache without bounds reads. Where {kv.size(sample.least_capacity_tokens)} tokens are named, it may be "
-        "less: the sample cannot tell."
+        f"Exact: what a cache without bounds reads.{unclear}"
     )
 
 

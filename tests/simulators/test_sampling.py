@@ -220,3 +220,6 @@ def test_too_small_a_sample_is_refused():
     for rate in (0.0, -1.0, 1.5, float("nan")):
         with pytest.raises(UsageError, match="not possible"):
             Sampling(rate)
+    for seed in (-1, 2**63):
+        with pytest.raises(UsageError, match="not possible"):
+            Sampling(0.5, seed)
