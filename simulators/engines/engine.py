@@ -88,3 +88,15 @@ def check_room(
             f"{engine.name} with {what} cannot run request {requests.request_id[largest]!r} of "
             f"{int(sequences.total_tokens[largest]):,} tokens, which needs {least:,} blocks of {size}"
         )
+
+
+def blocks_in_play(sequences: CachedSequences, size: int, blocks: int) -> int:
+    """How many of a pool's blocks the trace can take: of a larger pool the rest stays as it was.
+
+    For pools that give out the blocks that were never used first. Until those are gone nothing is evicted, so every
+    request takes its blocks less those it would read from a cache without bounds.
+    """
+    from simulators.sweep import least_blocks
+
+    taken = -(-sequences.total_tokens // size) - sequences.servable_tokens(size) // size
+    return min(blocks, max(int(taken.sum()), least_blocks(sequences, size)))

@@ -94,13 +94,14 @@ def _replay(
     if options["cache-ram"] and not bytes_a_token:
         raise UsageError("--cache-ram needs the size of a token: name --model or give --kv-bytes-per-token")
     host_tokens = int(options["cache-ram"] * 2**20 / bytes_a_token) if bytes_a_token else 0
+    used = min(slots, max(1, len(sequences)))  # every request takes one, the ones never used first
     server = _Server(
         sequences=sequences,
         window=int(options["swa-window"]),
         most_checkpoints=int(options["ctx-checkpoints"]),
         host_tokens=host_tokens,
-        slots=[_Sequence() for _ in range(slots)],
-        last_used=[-1] * slots,
+        slots=[_Sequence() for _ in range(used)],
+        last_used=[-1] * used,
     )
     hits = np.zeros(len(sequences), np.int64)
     for r, leaf in enumerate(sequences.leaf.tolist()):

@@ -12,7 +12,7 @@ import numpy as np
 
 from analyzers.trace import RequestTable
 from simulators.blocks import CachedSequences, block_ids
-from simulators.engines.engine import BY_RULES, Engine, EngineRun, check_room
+from simulators.engines.engine import BY_RULES, Engine, EngineRun, blocks_in_play, check_room
 
 
 def _replay(
@@ -34,7 +34,7 @@ def _replay(
         size,
         sequences.prompt_tokens,
         sequences.total_tokens,
-        blocks,
+        blocks_in_play(sequences, size, blocks),
         partial,
     )
     servable = np.minimum(sequences.seen_tokens(), np.maximum(sequences.prompt_tokens - 1, 0))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from analyzers.errors import UsageError
 from analyzers.trace import RequestTable
 from simulators.blocks import CachedSequences, block_ids
-from simulators.engines.engine import EXACT, Engine, EngineRun, check_room
+from simulators.engines.engine import EXACT, Engine, EngineRun, blocks_in_play, check_room
 
 
 def _replay(
@@ -38,7 +38,7 @@ def _replay(
         size,
         sequences.total_tokens,
         sequences.most_hit_blocks(size),
-        usable,
+        blocks_in_play(sequences, size, usable),
         engine.name == VLLM.name,
     )
     return EngineRun(

@@ -6,8 +6,11 @@ from hypothesis import strategies as st
 
 from analyzers.errors import UsageError
 from analyzers.trace import Trace
-from simulators.blocks import cached_sequences
+from simulators.blocks import CachedSequences, block_ids, cached_sequences
 from simulators.engines import ENGINES, replay_engine
+from simulators.engines.engine import blocks_in_play
+from simulators.kernels.trtllm import replay_trtllm
+from simulators.kernels.vllm import replay_vllm
 from simulators.stack_records import stack_records
 from simulators.sweep import hits_by_request, least_blocks
 from simulators.touch_records import touches
@@ -73,6 +76,55 @@ def test_no_engine_reads_what_it_never_wrote(log: TokenLog, size: int, room: int
     if roomy and name != "mooncake":
         unlimited = replay_engine(name, sequences, log.trace().requests, {**options, **roomy})
         assert unlimited.hit_tokens.tolist() == unlimited.servable_tokens.tolist()
+
+
+def _play_pool(kernel: str, sequences: CachedSequences, size: int, blocks: int, flag: bool) -> list[int]:
+    """Hits of each request, and for vLLM the duplicates, with a pool of exactly so many blocks."""
+    ids = block_ids(sequences, size)
+    tree = (
+        sequences.leaf,
+        sequences.parent,
+        sequences.depth_start,
+        sequences.depth_end,
+        ids.first_id,
+        ids.count,
+    )
+    if kernel == "vllm":
+        most = sequences.most_hit_blocks(size)
+        hits, copies = replay_vllm(*tree, size, sequences.total_tokens, most, blocks, flag)
+        return [*hits.tolist(), int(copies)]
+    lengths = (sequences.prompt_tokens, sequences.total_tokens)
+    return replay_trtllm(*tree, size, *lengths, blocks, flag).tolist()
+
+
+@pytest.mark.parametrize("kernel", ["vllm", "trtllm"])
+@settings(max_examples=200, deadline=None)
+@given(token_logs(most_requests=25), st.integers(1, 4), st.integers(0, 60), st.booleans())
+def test_of_a_pool_only_what_the_trace_can_take_is_played(
+    kernel: str, log: TokenLog, size: int, room: int, flag: bool
+):
+    sequences = cached_sequences(log.trace())
+    blocks = max(1, least_blocks(sequences, size)) + room
+    in_play = blocks_in_play(sequences, size, blocks)
+    assert in_play <= blocks
+    assert _play_pool(kernel, sequences, size, in_play, flag) == _play_pool(
+        kernel, sequences, size, blocks, flag
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in ENGINES if name != "mooncake"])
+def test_a_pool_of_two_thousand_million_is_no_more_work_than_one_that_is_never_full(name: str):
+    trace = trace_from_tokens([_numbers(100, 40), _numbers(100, 70), _numbers(200, 50), _numbers(100, 70)])
+    (room, size) = {
+        "vllm": ("num_gpu_blocks", "block_size"),
+        "vllm-0.11": ("num_gpu_blocks", "block_size"),
+        "sglang": ("max_total_tokens", "page_size"),
+        "trtllm-like": ("num_blocks", "tokens_per_block"),
+        "llamacpp-slots": ("parallel", "ctx_checkpoints"),
+    }[name]
+    enough = _hits(trace, name, **{room: 1000, size: 16})
+    assert _hits(trace, name, **{room: 2_000_000_000, size: 16}) == enough
+    assert sum(enough) > 0
 
 
 @needs_shared
