@@ -103,16 +103,38 @@ def _avalanche(value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def hash_step(a, b, first, second):  # type: ignore[no-untyped-def]
+    """Take one token into two lanes that feed each other, as in MurmurHash3 for 64-bit machines (Austin Appleby,
+    public domain); `first` and `second` are what the token counts by in each lane."""
+    one, two = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
+    five = np.uint64(5)
+    a ^= _rotated(first * one, 31) * two
+    a = (_rotated(a, 27) + b) * five + np.uint64(0x52DCE729)
+    b ^= _rotated(second * two, 33) * one
+    b = (_rotated(b, 31) + a) * five + np.uint64(0x38495AB5)
+    return a, b
+
+
+@njit(cache=True)
+def hash_end(a, b, length):  # type: ignore[no-untyped-def]
+    """The 128 bits that two lanes come to after so many tokens."""
+    a ^= np.uint64(length)
+    b ^= np.uint64(length)
+    a += b
+    b += a
+    a, b = _avalanche(a), _avalanche(b)
+    a += b
+    return a, b + a
+
+
+@njit(cache=True)
 def hash_slices(pool, starts, lengths, virtual):  # type: ignore[no-untyped-def]
     """128 bits of content (uint64, slices x 2) of each slice pool[starts[i] : starts[i] + lengths[i]].
 
     An id from FIRST_VIRTUAL_ID on counts by virtual[id - FIRST_VIRTUAL_ID] (uint64 x 2), the hash of its text, where
-    there is one. Two lanes that feed each other, as in MurmurHash3 for 64-bit machines (Austin Appleby, public
-    domain), one token a step.
+    there is one.
     """
     hashes = np.empty((len(starts), 2), np.uint64)
-    one, two = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
-    five = np.uint64(5)
     for i in range(len(starts)):
         a, b = np.uint64(0), np.uint64(0)
         for at in range(starts[i], starts[i] + lengths[i]):
@@ -122,18 +144,8 @@ def hash_slices(pool, starts, lengths, virtual):  # type: ignore[no-untyped-def]
             if token >= FIRST_VIRTUAL_ID and token - FIRST_VIRTUAL_ID < len(virtual):
                 first = virtual[token - FIRST_VIRTUAL_ID, 0]
                 second = virtual[token - FIRST_VIRTUAL_ID, 1]
-            a ^= _rotated(first * one, 31) * two
-            a = (_rotated(a, 27) + b) * five + np.uint64(0x52DCE729)
-            b ^= _rotated(second * two, 33) * one
-            b = (_rotated(b, 31) + a) * five + np.uint64(0x38495AB5)
-        a ^= np.uint64(lengths[i])
-        b ^= np.uint64(lengths[i])
-        a += b
-        b += a
-        a, b = _avalanche(a), _avalanche(b)
-        a += b
-        hashes[i, 0] = a
-        hashes[i, 1] = b + a
+            a, b = hash_step(a, b, first, second)
+        hashes[i, 0], hashes[i, 1] = hash_end(a, b, lengths[i])
     return hashes
 
 

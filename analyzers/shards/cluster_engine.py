@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from analyzers.errors import CannotEvaluateError, PcacheError
 from analyzers.pipeline import TraceOptions
 from analyzers.request import Log
-from analyzers.shards.exchange import Cluster, ShardPieces, TaskError, merge_on_cluster
+from analyzers.shards.cluster import Cluster, TaskError
+from analyzers.shards.exchange import ShardPieces, merge_on_cluster
 from analyzers.shards.forest import ROOT_TOKENS
 from analyzers.shards.merged_rows import stale_pieces
 from analyzers.shards.plan import FilePart, Plan, Shard, read_at_once

@@ -1,8 +1,8 @@
 """The parts of a Trace that no shard can make alone, made by a cluster from pieces that lie on its machines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -10,53 +10,17 @@ from analyzers.part_tokens import RequestTree, in_tokens
 from analyzers.pipeline import TraceOptions
 from analyzers.request_table import Boundaries
 from analyzers.reuse import reusable_depth
-from analyzers.shards.forest import ROOT_TOKENS, balance, graft, grow_crown, number_groups
+from analyzers.shards.chunk_tasks import chunk_parts, count_seen, first_of_part
+from analyzers.shards.cluster import Cluster
+from analyzers.shards.forest import ROOT_TOKENS, graft, grow_crown
 from analyzers.shards.merge import MergedTrace, finished, merge_boundaries
 from analyzers.shards.merged_rows import MergedRows, merge_rows
 from analyzers.shards.room import MemoryRoom
-from analyzers.shards.shard_tasks import (
-    Head,
-    Placing,
-    Routes,
-    chunk_parts,
-    count_seen,
-    deal_requests,
-    first_of_part,
-    grow_share,
-    layouts,
-    shard_roots,
-)
+from analyzers.shards.routing import route_requests
+from analyzers.shards.shard_tasks import Head, Placing, layouts
+from analyzers.shards.tree_tasks import deal_requests, grow_share
 from analyzers.tokenization import FIRST_VIRTUAL_ID
 from analyzers.trace import MISSING, Int64
-
-
-class TaskError(Exception):
-    """A task failed whenever it was tried. Says why, in half a sentence."""
-
-
-class Cluster(Protocol):
-    """Runs tasks somewhere. A result is a handle; given as an argument to a task, the task gets what it stands for."""
-
-    @property
-    def workers(self) -> int:
-        """How many tasks run at a time."""
-        ...
-
-    def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        """Begin a task and return the handle of its result."""
-        ...
-
-    def submit_split(self, task: Callable[..., Any], results: int, *arguments: Any) -> list[Any]:
-        """Begin a task that returns a list of so many results, each with a handle of its own."""
-        ...
-
-    def get(self, result: Any) -> Any:
-        """Wait for what a handle stands for. Raises TaskError, or the PcacheError that its task raised."""
-        ...
-
-    def cancel(self, results: Sequence[Any]) -> None:
-        """Begin no more of the tasks that have these results."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -106,31 +70,18 @@ def _tree(
     merged: MergedRows,
     root_tokens: int,
 ) -> RequestTree:
-    counted = [
-        cluster.submit(shard_roots, shard.pieces, placing, root_tokens)
-        for shard, placing in zip(shards, placings, strict=True)
-    ]
-    roots = [cluster.get(result) for result in counted]
-    group = number_groups(
-        np.concatenate([r.namespace for r in roots]), np.concatenate([r.key for r in roots])
-    )
-    sizes = np.bincount(group, weights=np.concatenate([r.runs for r in roots])).astype(np.int64)
-    reducers = max(1, min(cluster.workers, len(sizes)))
-    reducer = balance(sizes, reducers)
+    routes = route_requests(cluster, [shard.pieces for shard in shards], placings, root_tokens)
+    reducers = routes[0].reducers
     dealt = [
-        cluster.submit_split(
-            deal_requests, reducers, shard.pieces, placing, Routes(own, reducer[own], reducers), root_tokens
-        )
-        for shard, placing, own in zip(
-            shards, placings, np.split(group, np.cumsum([len(r.runs) for r in roots])[:-1]), strict=True
-        )
+        cluster.submit_split(deal_requests, reducers, shard.pieces, placing, own)
+        for shard, placing, own in zip(shards, placings, routes, strict=True)
     ]
-    grown = [cluster.submit(grow_share, root_tokens, *parcels) for parcels in zip(*dealt, strict=True)]
+    grown = [cluster.submit(grow_share, *parcels) for parcels in zip(*dealt, strict=True)]
     del dealt
     shares = [cluster.get(result) for result in grown]
     crown = grow_crown([share for _, share in shares])
     rows = merged.rows
-    built = graft(crown, [grove for grove, _ in shares], len(rows), root_tokens)
+    built = graft(crown, [grove for grove, _ in shares], len(rows))
     if merged.log.unit > 1:
         return in_tokens(built, merged.log.unit, np.maximum(rows.usage_prompt, 0))
     heads = [head for shard in shards for head in shard.heads]

@@ -1,21 +1,21 @@
 """The prefix tree built by groups: sequences that begin alike are built together, wherever that is, and joined.
 
-Sequences of one namespace that agree in their first ROOT_TOKENS tokens (their *root*) form a group. Two
-sequences of different groups part inside their roots, so the tree below a root depends on its group alone.
-What lies above, the *crown*, is the tree over the roots and over the sequences too short to have one; it is
-small, and the groups' trees are grafted onto the ends of its roots. The result is the tree that
-`build_tree_with_outputs` gives over all sequences at once, array by array.
+The sequences of a namespace that agree in their first so many tokens (their *root*) form a group. What sequences of
+a group share with others ends inside its root, so the tree below a root depends on its group alone. What lies above,
+the *crown*, is the tree over the roots and over the sequences that have none, being shorter; it is small, and the
+groups' trees are grafted onto the ends of their roots. The result is the tree that `build_tree_with_outputs` gives
+over all sequences at once, array by array.
 
-A request's prompt with its output begins with the prompt, so both fall into one group, unless the prompt is too
-short for a root: then the prompt stands in the crown and the longer sequence, if it has a root, in that group.
-Either way a request has sequences in one group at most, so groups have different earliest requests: that is
-what stubs of the crown and roots of the groups are matched by.
+Roots need not be equally long (a group too large for one machine is parted by longer ones) as long as no root
+begins with another. A request's prompt with its output begins with the prompt, so both fall into one group, unless
+the prompt is too short for a root: then the prompt stands in the crown, and the longer sequence, if it has a root, in
+that group. Either way a request has sequences in one group at most, so groups have different earliest requests: that
+is what stubs of the crown and roots of the groups are matched by.
 """
 
-import hashlib
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -41,13 +41,14 @@ ROOT_TOKENS = 64
 class Sequences:
     """Some of a log's sequences: their tokens, and for each (arrays of len(runs)) where it belongs.
 
-    `namespace` (int32), `group` (int64, -1 for a sequence without a root), `owner` (int32): its request.
-    `is_output`: whether it is the request's prompt with its output, else the prompt alone.
+    `namespace` (int32), `group` (int64, -1 for a sequence without a root), `root` (int64): tokens of the group's root,
+    `owner` (int32): its request. `is_output`: whether it is the request's prompt with its output, else the prompt.
     """
 
     runs: TokenRuns
     namespace: Int32
     group: Int64
+    root: Int64
     owner: Int32
     is_output: Bool
 
@@ -57,55 +58,41 @@ class Sequences:
 
 @dataclass(frozen=True)
 class Grove:
-    """The trees over some sequences, and what grafting must know of those: `owner` and `is_output` as there."""
+    """The trees over some sequences, and what grafting must know of those: `owner` and `is_output` as there.
+
+    `earliest` (int32, ascending) is the earliest request of each group in it, `root` (int64) the group's root length.
+    """
 
     built: BuiltTree
     owner: Int32
     is_output: Bool
+    earliest: Int32
+    root: Int64
 
 
-def heads(runs: TokenRuns, tokens: int) -> TokenRuns:
-    """The first `tokens` tokens of each sequence, in a pool of their own, one run a sequence."""
-    depth = runs.run_depths()
-    within = depth < tokens
-    reached = runs.runs[within]
-    length = np.minimum(runs.length[reached], tokens - depth[within])
-    totals = np.minimum(runs.totals(), tokens)
-    return TokenRuns(
-        pool=runs.pool[positions(runs.start[reached], length)],
-        start=as_offsets(totals)[:-1],
-        length=totals,
-        offsets=np.arange(len(runs) + 1, dtype=np.int64),
-        runs=np.arange(len(runs), dtype=np.int64),
-    )
+def root_keys(runs: TokenRuns, tokens: Int64) -> UInt64:
+    """128 bits of content of the first tokens[s] tokens of each sequence s (uint64 of shape (sequences, 2)).
 
-
-def root_keys(runs: TokenRuns, root_tokens: int = ROOT_TOKENS) -> UInt64:
-    """Root of each sequence as BLAKE2b-128 of its tokens (uint64 of shape (sequences, 2)).
-
-    Zeros where the sequence is shorter than a root.
+    Zeros where the sequence is shorter.
     """
-    first = heads(runs, root_tokens)
-    raw = first.pool.astype("<u4", copy=False).tobytes()
-    rooted = np.flatnonzero(first.length == root_tokens)
-    digests = [
-        hashlib.blake2b(raw[begin : begin + 4 * root_tokens], digest_size=16).digest()
-        for begin in (4 * first.start[rooted]).tolist()
-    ]
-    keys = np.zeros((len(runs), 2), np.uint64)
-    keys[rooted] = np.frombuffer(b"".join(digests), "<u8").reshape(-1, 2)
+    from analyzers.shards import kernels
+
+    keys: UInt64 = kernels.hash_prefixes(runs.pool, runs.start, runs.length, runs.offsets, runs.runs, tokens)
     return keys
 
 
-def number_groups(namespace: Int32, keys: UInt64) -> Int64:
-    """Group of each sequence, numbered from 0 by namespace and root (int64); -1 where it has no root."""
-    group = np.full(len(namespace), -1, np.int64)
+def number_groups(space: Int32 | Int64, keys: UInt64) -> Int64:
+    """Group of each sequence, numbered from 0 by space and root (int64); -1 where it has no root.
+
+    `space` says which sequences may share a group at all: those of a namespace, or of a group that is to be parted.
+    """
+    group = np.full(len(space), -1, np.int64)
     rooted = np.flatnonzero(keys.any(axis=1))
-    high, low, space = keys[rooted, 0], keys[rooted, 1], namespace[rooted]
-    order = np.lexsort((low, high, space))
-    rooted, high, low, space = rooted[order], high[order], low[order], space[order]
+    high, low, spaces = keys[rooted, 0], keys[rooted, 1], space[rooted]
+    order = np.lexsort((low, high, spaces))
+    rooted, high, low, spaces = rooted[order], high[order], low[order], spaces[order]
     begins = np.ones(len(rooted), bool)
-    begins[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1]) | (space[1:] != space[:-1])
+    begins[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1]) | (spaces[1:] != spaces[:-1])
     group[rooted] = np.cumsum(begins) - 1
     return group
 
@@ -130,6 +117,7 @@ def select(sequences: Sequences, which: Int64) -> Sequences:
         TokenRuns(runs.pool, runs.start, runs.length, as_offsets(counts), runs.runs[entries]),
         sequences.namespace[which],
         sequences.group[which],
+        sequences.root[which],
         sequences.owner[which],
         sequences.is_output[which],
     )
@@ -142,22 +130,53 @@ def in_request_order(sequences: Sequences) -> Sequences:
 
 def grow_groups(sequences: Sequences) -> Grove:
     """One tree a group, over whole groups in request order. Every sequence must have a root."""
-    _, space = np.unique(sequences.group, return_inverse=True)
-    return _grow(sequences, space.astype(np.int32))
+    _, first, space = np.unique(sequences.group, return_index=True, return_inverse=True)
+    first = np.sort(first)
+    return Grove(
+        _built(sequences, space.astype(np.int32)),
+        sequences.owner,
+        sequences.is_output,
+        sequences.owner[first],
+        sequences.root[first],
+    )
 
 
-def crown_share(sequences: Sequences, root_tokens: int = ROOT_TOKENS) -> Sequences:
-    """What the crown needs of sequences in request order: those without a root, and the root of each group."""
+def crown_share(sequences: Sequences) -> Sequences:
+    """What the crown needs of sequences in request order: those without a root, and the root of each group.
+
+    Over a pool of their own.
+    """
     groups, first = np.unique(sequences.group, return_index=True)
     which = np.concatenate([np.flatnonzero(sequences.group < 0), first[groups >= 0]])
     some = select(sequences, which.astype(np.int64))
-    return Sequences(heads(some.runs, root_tokens), some.namespace, some.group, some.owner, some.is_output)
+    totals = some.runs.totals()
+    return replace(some, runs=beginnings(some.runs, np.where(some.group < 0, totals, some.root)))
+
+
+def beginnings(runs: TokenRuns, tokens: Int64) -> TokenRuns:
+    """The first tokens[s] tokens of each sequence, in a pool of their own that holds each run once."""
+    depth = runs.run_depths()
+    own = np.repeat(tokens, np.diff(runs.offsets))
+    within = depth < own
+    size = np.minimum(runs.length[runs.runs], own - depth)[within]
+    distinct, run = np.unique((runs.runs[within] << 32) | size, return_inverse=True)
+    start, length = runs.start[distinct >> 32], distinct & 0xFFFFFFFF
+    return TokenRuns(
+        pool=runs.pool[positions(start, length)],
+        start=as_offsets(length)[:-1],
+        length=length,
+        offsets=as_offsets(within.astype(np.int64))[runs.offsets],
+        runs=run,
+    )
 
 
 def grow_crown(shares: Sequence[Sequences]) -> Grove:
     """One tree a namespace over the shares of the crown."""
     crown = in_request_order(stacked(shares))
-    return _grow(crown, crown.namespace)
+    nothing = np.empty(0, np.int64)
+    return Grove(
+        _built(crown, crown.namespace), crown.owner, crown.is_output, nothing.astype(np.int32), nothing
+    )
 
 
 def stacked(shares: Sequence[Sequences]) -> Sequences:
@@ -174,27 +193,25 @@ def stacked(shares: Sequence[Sequences]) -> Sequences:
         ),
         np.concatenate([s.namespace for s in shares]),
         np.concatenate([s.group for s in shares]),
+        np.concatenate([s.root for s in shares]),
         np.concatenate([s.owner for s in shares]),
         np.concatenate([s.is_output for s in shares]),
     )
 
 
-def _grow(sequences: Sequences, space: Int32) -> Grove:
+def _built(sequences: Sequences, space: Int32) -> BuiltTree:
     owner = sequences.owner
     continues = np.zeros(len(owner), bool)
     continues[1:] = owner[1:] == owner[:-1]
     after = np.where(continues, np.arange(len(owner)) - 1, -1).astype(np.int32)
-    built = build_prefix_tree(sequences.runs, space, owner, after)
-    return Grove(built, owner, sequences.is_output)
+    return build_prefix_tree(sequences.runs, space, owner, after)
 
 
-def graft(
-    crown: Grove, groves: Sequence[Grove], requests: int, root_tokens: int = ROOT_TOKENS
-) -> TreeWithOutputs:
+def graft(crown: Grove, groves: Sequence[Grove], requests: int) -> TreeWithOutputs:
     """Put the trees of all groups onto the ends of their roots in the crown.
 
-    The crown is grown from one sequence a group, cut to its root, that belongs to the group's earliest request,
-    and from all sequences without a root. Every group must be in one of the `groves`.
+    The crown is grown from the root of each group, as of its earliest request, and from all sequences without a root.
+    Every group must be in one of the `groves`.
     """
     trees = [crown.built.tree, *(g.built.tree for g in groves)]
     base = as_offsets(np.array([len(t) for t in trees], np.int64))
@@ -204,11 +221,17 @@ def graft(
     depth_end = np.concatenate([t.depth_end for t in trees])
     first = np.concatenate([t.first_request for t in trees])
 
-    # A group's first node goes on where its stub ends, so the two are one node.
-    stub = np.flatnonzero(trees[0].depth_end == root_tokens)
+    # A group's first node goes on where its stub ends, so the two are one node. Nodes of one first request lie on
+    # one path, in order, so the stub is the one that ends where the root does.
     root = base[1] + np.flatnonzero(parent[base[1] :] < 0)
     root = root[np.argsort(first[root])]
-    assert np.array_equal(first[stub], first[root]), "every group has one stub in the crown"
+    earliest = np.concatenate([g.earliest for g in (crown, *groves)])
+    order = np.argsort(earliest)
+    ends_at = _end(earliest, np.concatenate([g.root for g in (crown, *groves)]))[order]
+    crown_ends = _end(trees[0].first_request, trees[0].depth_end)
+    stub = np.searchsorted(crown_ends, ends_at)
+    assert np.array_equal(crown_ends[stub], ends_at), "every group has one stub in the crown"
+    assert np.array_equal(first[root], earliest[order]), "every group has one tree"
     same_as = np.arange(base[-1] + 1)
     same_as[-1] = -1  # index -1 stands for "no node" and stays so
     same_as[root] = stub
@@ -231,3 +254,8 @@ def graft(
     ends[1] = np.where(ends[1] < 0, ends[0], ends[1])
     built = in_canonical_order(tree, ends.ravel().astype(np.int32))
     return TreeWithOutputs(built.tree, built.leaf[:requests], built.leaf[requests:])
+
+
+def _end(request: Int32, depth: Int64 | Int32) -> Int64:
+    """One number that orders by request, then by depth (int64)."""
+    return (request.astype(np.int64) << 32) | depth

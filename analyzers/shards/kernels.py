@@ -1,10 +1,12 @@
-"""Compiled kernels of the merge: runs interned by their hash, and the first request that brought each chunk.
+"""Compiled kernels of the merge: runs interned by their hash, the first request that brought each chunk, and what
+sequences begin with.
 
 Hashes are uint64 of shape (entries, 2), 128 bits of content; equal hashes are taken for equal content.
 """
 
 import numpy as np
 
+from analyzers.chunk_kernels import hash_end, hash_step
 from analyzers.compiled import njit
 from analyzers.kernels import HASH_MULTIPLIER, slot_of
 
@@ -228,3 +230,52 @@ def seen_in_piece(  # type: ignore[no-untyped-def]
         if stretch >= shortest_stretch:
             seen[request] += stretch
     return seen
+
+
+@njit(cache=True)
+def hash_prefixes(pool, start, length, offsets, runs, tokens):  # type: ignore[no-untyped-def]
+    """128 bits of content (uint64, sequences x 2) of the first tokens[s] tokens of each sequence; zeros where it
+    has fewer. Sequences and runs as in `analyzers.kernels`; lanes as in `analyzers.chunk_kernels.hash_slices`."""
+    hashes = np.zeros((len(tokens), 2), np.uint64)
+    for s in range(len(tokens)):
+        a, b = np.uint64(0), np.uint64(0)
+        left = tokens[s]
+        for i in range(offsets[s], offsets[s + 1]):
+            steps = min(left, length[runs[i]])
+            for at in range(start[runs[i]], start[runs[i]] + steps):
+                a, b = hash_step(a, b, np.uint64(pool[at]), np.uint64(pool[at]))
+            left -= steps
+            if left == 0:
+                break
+        if left == 0:
+            hashes[s, 0], hashes[s, 1] = hash_end(a, b, tokens[s])
+    return hashes
+
+
+@njit(cache=True)
+def common_prefixes(pool, start, length, offsets, runs, other):  # type: ignore[no-untyped-def]
+    """How many tokens each sequence s has in common with sequence other[s] at its beginning (int64)."""
+    common = np.zeros(len(other), np.int64)
+    for s in range(len(other)):
+        i, j = offsets[s], offsets[other[s]]
+        a = b = 0  # tokens of the runs i and j that are compared
+        while i < offsets[s + 1] and j < offsets[other[s] + 1]:
+            steps = min(length[runs[i]] - a, length[runs[j]] - b)
+            same = 0
+            if start[runs[i]] + a == start[runs[j]] + b:
+                same = steps
+            else:
+                while same < steps and pool[start[runs[i]] + a + same] == pool[start[runs[j]] + b + same]:
+                    same += 1
+            common[s] += same
+            if same < steps:
+                break
+            a += steps
+            b += steps
+            if a == length[runs[i]]:
+                i += 1
+                a = 0
+            if b == length[runs[j]]:
+                j += 1
+                b = 0
+    return common

@@ -17,7 +17,7 @@ from analyzers.part_tokens import as_offsets, positions
 from analyzers.prefix_tree import TokenRuns, UInt32
 from analyzers.request_rows import stacked as lists_stacked
 from analyzers.request_rows import taken
-from analyzers.shards.forest import ROOT_TOKENS, Sequences, UInt64, in_request_order
+from analyzers.shards.forest import Sequences, UInt64, in_request_order
 from analyzers.shards.piece import DistinctRuns
 from analyzers.tokenization import FIRST_VIRTUAL_ID
 from analyzers.trace import Int32, Int64, Ragged
@@ -27,14 +27,15 @@ from analyzers.trace import Int32, Int64, Ragged
 class Parcel:
     """Some requests and the runs that they need.
 
-    By request: `owner` and `namespace` (int32), `group` (int64, -1 where it has no root or none was given yet),
-    `prompts` its prompt's runs, `output` (int32) the run of its output, -1 where there is none. Run k is
+    By request: `owner` and `namespace` (int32), `group` (int64, -1 where it has no root or none was given yet), `root`
+    (int64) the tokens of the group's root, `prompts` its prompt's runs, `output` (int32) the run of its output, -1 where there is none. Run k is
     pool[offsets[k] : offsets[k + 1]] (uint32), its content hash `hash[k]` (uint64 of shape (runs, 2)).
     """
 
     owner: Int32
     namespace: Int32
     group: Int64
+    root: Int64
     prompts: Ragged
     output: Int32
     pool: UInt32
@@ -47,7 +48,7 @@ class Parcel:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        by_request = (self.owner, self.namespace, self.group, self.output)
+        by_request = (self.owner, self.namespace, self.group, self.root, self.output)
         by_run = (self.prompts.offsets, self.prompts.values, self.pool, self.offsets, self.hash)
         return sum(array.nbytes for array in (*by_request, *by_run))
 
@@ -69,6 +70,7 @@ def parcel_of_piece(
         owner=owner[kept],
         namespace=namespace[kept],
         group=np.full(len(kept), -1, np.int64),
+        root=np.zeros(len(kept), np.int64),
         prompts=taken(prompts, kept),
         output=output[kept],
         pool=_renumbered(runs, virtual),
@@ -100,7 +102,7 @@ def longest_sequences(parcel: Parcel) -> TokenRuns:
     return TokenRuns(parcel.pool, parcel.offsets[:-1], np.diff(parcel.offsets), offsets, runs)
 
 
-def sequences_of(parcel: Parcel, root_tokens: int = ROOT_TOKENS) -> Sequences:
+def sequences_of(parcel: Parcel) -> Sequences:
     """Prompts and prompts with outputs in request order, the group of each sequence that has a root."""
     longest = longest_sequences(parcel)
     with_output = np.flatnonzero(parcel.output >= 0)
@@ -113,11 +115,12 @@ def sequences_of(parcel: Parcel, root_tokens: int = ROOT_TOKENS) -> Sequences:
             taken(Ragged(longest.offsets, longest.runs), with_output),
         ]
     )
-    rooted = prompts.totals() >= root_tokens
+    rooted = prompts.totals() >= parcel.root
     sequences = Sequences(
         TokenRuns(longest.pool, longest.start, longest.length, lists.offsets, lists.values),
         np.concatenate([parcel.namespace, parcel.namespace[with_output]]),
         np.concatenate([np.where(rooted, parcel.group, -1), parcel.group[with_output]]),
+        np.concatenate([parcel.root, parcel.root[with_output]]),
         np.concatenate([parcel.owner, parcel.owner[with_output]]),
         np.repeat([False, True], [len(parcel), len(with_output)]),
     )
@@ -139,6 +142,7 @@ def _some(parcel: Parcel, which: Int64) -> Parcel:
         owner=parcel.owner[which],
         namespace=parcel.namespace[which],
         group=parcel.group[which],
+        root=parcel.root[which],
         prompts=Ragged(prompts.offsets, number[: len(prompts.values)].astype(np.int32)),
         output=number[len(prompts.values) : -1].astype(np.int32),
         pool=parcel.pool[positions(parcel.offsets[used], length)],
@@ -159,6 +163,7 @@ def put_together(parcels: Sequence[Parcel]) -> Parcel:
         owner=np.concatenate([p.owner for p in parcels]),
         namespace=np.concatenate([p.namespace for p in parcels]),
         group=np.concatenate([p.group for p in parcels]),
+        root=np.concatenate([p.root for p in parcels]),
         prompts=lists_stacked(
             [Ragged(p.prompts.offsets, n[p.prompts.values]) for p, n in zip(parcels, of_parcel, strict=True)]
         ),

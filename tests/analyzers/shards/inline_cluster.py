@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from analyzers.errors import PcacheError
-from analyzers.shards.exchange import TaskError
+from analyzers.shards.cluster import TaskError
 
 
 @dataclass(frozen=True)

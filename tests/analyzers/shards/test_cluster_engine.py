@@ -14,7 +14,8 @@ from analyzers.logs.inputs import Source
 from analyzers.pipeline import TraceOptions, trace_log
 from analyzers.shards.cluster_engine import PoisonedShard, ShardedResult, trace_on_cluster
 from analyzers.shards.plan import FilePart, Plan, Shard, plan_shards
-from analyzers.shards.shard_tasks import grow_share, make_pieces
+from analyzers.shards.shard_tasks import make_pieces
+from analyzers.shards.tree_tasks import grow_share
 from analyzers.trace_file import save_trace
 from pcache_cli.reports.analyze import account_of
 from tests.analyzers.chat_log import RULES, chat, user

@@ -12,11 +12,11 @@ from analyzers.prefix_tree import TokenRuns, TreeWithOutputs, build_prefix_tree
 from analyzers.shards.forest import (
     Sequences,
     balance,
+    beginnings,
     crown_share,
     graft,
     grow_crown,
     grow_groups,
-    heads,
     in_request_order,
     number_groups,
     root_keys,
@@ -57,6 +57,7 @@ def sequences_of(log: list[Request]) -> Sequences:
         ),
         np.array(namespaces, np.int32),
         np.full(len(owner), -1, np.int64),
+        np.zeros(len(owner), np.int64),
         np.array(owner, np.int32),
         np.array(is_output, bool),
     )
@@ -71,20 +72,31 @@ def at_once(sequences: Sequences, requests: int) -> TreeWithOutputs:
     return TreeWithOutputs(built.tree, leaf, cached)
 
 
+def in_groups(sequences: Sequences, root_tokens: int, parted: int, longer: int) -> Sequences:
+    """Every sequence with its group; one of the groups is parted by roots that are longer by so many tokens."""
+    root = np.full(len(sequences), root_tokens, np.int64)
+    group = number_groups(sequences.namespace, root_keys(sequences.runs, root))
+    again = group == parted
+    root[again] += longer
+    keys = root_keys(sequences.runs, root)
+    group[again] = len(group) + number_groups(group[again], keys[again])
+    group[again & ~keys.any(axis=1)] = -1
+    return replace(sequences, group=group, root=root)
+
+
 def by_groups(
-    sequences: Sequences, requests: int, root_tokens: int, reducers: int, shuffle: np.random.Generator
+    sequences: Sequences, requests: int, reducers: int, shuffle: np.random.Generator
 ) -> TreeWithOutputs:
     """As a cluster does it: sequences reach a reducer in any order, and the crown is made of their shares."""
-    group = number_groups(sequences.namespace, root_keys(sequences.runs, root_tokens))
-    sequences = replace(sequences, group=group)
+    group = sequences.group
     reducer = np.append(balance(np.bincount(group[group >= 0]), reducers), -1)[group]
-    crown = [crown_share(select(sequences, np.flatnonzero(group < 0)), root_tokens)]
+    crown = [crown_share(select(sequences, np.flatnonzero(group < 0)))]
     groves = []
     for r in range(reducers):
         mine = in_request_order(select(sequences, shuffle.permutation(np.flatnonzero(reducer == r))))
         groves.append(grow_groups(mine))
-        crown.append(crown_share(mine, root_tokens))
-    return graft(grow_crown(crown), groves, requests, root_tokens)
+        crown.append(crown_share(mine))
+    return graft(grow_crown(crown), groves, requests)
 
 
 def assert_equal(a: TreeWithOutputs, b: TreeWithOutputs) -> None:
@@ -96,13 +108,14 @@ def assert_equal(a: TreeWithOutputs, b: TreeWithOutputs) -> None:
     assert a.leaf.dtype == a.cached_leaf.dtype == np.int32
 
 
-@given(LOG, st.integers(1, 4), st.integers(1, 3), st.integers(0, 3))
-@settings(max_examples=400)
+@given(LOG, st.integers(1, 4), st.integers(0, 2), st.integers(1, 3), st.integers(1, 3), st.integers(0, 3))
+@settings(max_examples=500)
 def test_the_tree_built_by_groups_is_the_tree_built_at_once(
-    log: list[Request], root_tokens: int, reducers: int, seed: int
+    log: list[Request], root_tokens: int, parted: int, longer: int, reducers: int, seed: int
 ) -> None:
     sequences = sequences_of(log)
-    grafted = by_groups(sequences, len(log), root_tokens, reducers, np.random.default_rng(seed))
+    grouped = in_groups(sequences, root_tokens, parted, longer)
+    grafted = by_groups(grouped, len(log), reducers, np.random.default_rng(seed))
     assert_equal(grafted, at_once(sequences, len(log)))
 
 
@@ -124,14 +137,16 @@ def test_the_tree_built_by_groups_is_the_tree_built_at_once(
 )
 def test_a_log_that_crosses_the_edge_of_the_crown(log: list[Request]) -> None:
     sequences = sequences_of(log)
-    grafted = by_groups(sequences, len(log), 3, 2, np.random.default_rng(0))
+    grouped = in_groups(sequences, 3, parted=-2, longer=0)
+    grafted = by_groups(grouped, len(log), 2, np.random.default_rng(0))
     assert_equal(grafted, at_once(sequences, len(log)))
 
 
 @given(LOG, st.integers(1, 4))
 def test_a_group_is_a_namespace_and_a_root(log: list[Request], root_tokens: int) -> None:
     sequences = sequences_of(log)
-    group = number_groups(sequences.namespace, root_keys(sequences.runs, root_tokens))
+    root = np.full(len(sequences), root_tokens, np.int64)
+    group = number_groups(sequences.namespace, root_keys(sequences.runs, root))
     known: dict[object, int] = {}
     for s in range(len(sequences)):
         tokens = sequences.runs.tokens(s).tolist()
@@ -143,9 +158,11 @@ def test_a_group_is_a_namespace_and_a_root(log: list[Request], root_tokens: int)
     assert sorted(known.values()) == list(range(len(known)))
 
 
-def test_heads_are_the_first_tokens_across_runs() -> None:
+def test_beginnings_are_the_first_tokens_across_runs_each_run_once() -> None:
     sequences = sequences_of([([1, 2], [0, 1, 2], 0), ([], None, 0)]).runs
-    assert [heads(sequences, 3).tokens(s).tolist() for s in range(3)] == [[1, 2], [1, 2, 0], []]
+    begin = beginnings(sequences, np.array([2, 3, 3]))
+    assert [begin.tokens(s).tolist() for s in range(3)] == [[1, 2], [1, 2, 0], []]
+    assert begin.pool.tolist() == [1, 2, 0]
 
 
 def test_the_largest_groups_are_spread_first() -> None:
@@ -158,5 +175,5 @@ def test_equal_groups_are_spread_the_same_way_each_time() -> None:
 
 def test_no_sequences_give_an_empty_tree() -> None:
     nothing = sequences_of([])
-    forest = by_groups(nothing, 0, 3, 2, np.random.default_rng(0))
+    forest = by_groups(nothing, 0, 2, np.random.default_rng(0))
     assert len(forest.tree) == len(forest.leaf) == 0

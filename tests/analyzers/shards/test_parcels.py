@@ -111,22 +111,22 @@ def by_parcels(
     log: list[Request], pieces: list[list[int]], root_tokens: int, reducers: int
 ) -> TreeWithOutputs:
     parcels = [parcel_of(log, which) for which in pieces]
-    groups = number_groups(
-        np.concatenate([p.namespace for p in parcels]),
-        np.concatenate([root_keys(longest_sequences(p), root_tokens) for p in parcels]),
-    )
+    longest = [longest_sequences(p) for p in parcels]
+    keys = [root_keys(runs, np.full(len(runs), root_tokens, np.int64)) for runs in longest]
+    groups = number_groups(np.concatenate([p.namespace for p in parcels]), np.concatenate(keys))
     reducer = np.append(balance(np.bincount(groups[groups >= 0]), reducers), 0)
     dealt, at = [], 0
     for p in parcels:
-        grouped = replace(p, group=groups[at : at + len(p)])
+        own = groups[at : at + len(p)]
         at += len(p)
-        dealt.append(deal(grouped, reducer[grouped.group], reducers))
+        grouped = replace(p, group=own, root=np.full(len(p), root_tokens, np.int64))
+        dealt.append(deal(grouped, reducer[own], reducers))
     groves, shares = [], []
     for r in range(reducers):
-        sequences = sequences_of(put_together([shard[r] for shard in dealt]), root_tokens)
+        sequences = sequences_of(put_together([shard[r] for shard in dealt]))
         groves.append(grow_groups(select(sequences, np.flatnonzero(sequences.group >= 0))))
-        shares.append(crown_share(sequences, root_tokens))
-    return graft(grow_crown(shares), groves, len(log), root_tokens)
+        shares.append(crown_share(sequences))
+    return graft(grow_crown(shares), groves, len(log))
 
 
 @given(st.lists(REQUEST, max_size=12), st.data(), st.integers(1, 4), st.integers(1, 3))

@@ -15,8 +15,8 @@ from analyzers.errors import InputError, UsageError
 from analyzers.logs import read_log
 from analyzers.logs.inputs import STDIN, Source
 from analyzers.pipeline import TraceOptions, trace_log
+from analyzers.shards.cluster import TaskError
 from analyzers.shards.cluster_engine import ShardedResult
-from analyzers.shards.exchange import TaskError
 from analyzers.shards.plan import FilePart, Plan, Shard, plan_shards
 from analyzers.shards.ray_engine import RETRIES, RayCluster, trace_with_ray
 from analyzers.trace_file import save_trace
@@ -109,7 +109,8 @@ def kill_readers_then_write(pipe: Path, deaths: int, content: bytes) -> None:
             while (reader := reader_of(pipe)) is None:
                 time.sleep(0.01)
             os.kill(reader, signal.SIGKILL)
-            while reader_of(pipe) is not None:
+            # Some thread of it may hold the pipe until all are gone.
+            while Path(f"/proc/{reader}").exists():
                 time.sleep(0.01)
     if deaths <= RETRIES:
         with pipe.open("wb") as out:
