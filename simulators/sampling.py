@@ -27,6 +27,7 @@ import numpy.typing as npt
 from analyzers.errors import CannotEvaluateError, UsageError
 from analyzers.trace import NO_TIME, Int32, Int64, RequestTable
 from simulators.blocks import CachedSequences, check_block_size
+from simulators.drawn_touches import DRAWN_BYTES, draw_touches, record_lengths
 from simulators.stack_records import StackRecords
 from simulators.sweep import UNBOUNDED_BLOCKS, BlockSweep, hit_tokens, sweep_block_size
 
@@ -171,47 +172,37 @@ def sample_touches(sequences: CachedSequences, requests: RequestTable, sampling:
 
     Raises CannotEvaluateError for a sample in which too little was touched again to judge the estimate by.
     """
-    from simulators.kernels.sampling import drawn_touches
-
-    paths = (
-        sequences.parent,
-        sequences.depth_start,
-        sequences.depth_end,
-        sequences.leaf,
-        sequences.known_tokens,
-        sequences.total_tokens,
-    )
-    *_, again, new = drawn_touches(*paths, sampling.seed, np.inf, GROUPS)
-    tokens_a_sample = _tokens_a_sample(again + new, sampling.rate)
-    request, last, start, end, group, *_ = drawn_touches(*paths, sampling.seed, tokens_a_sample, GROUPS)
-    records = int((again + new).sum())
+    lengths = record_lengths(sequences)
+    tokens_a_sample = lengths.tokens_a_sample(sampling.rate)
+    every = np.arange(len(sequences), dtype=np.int32)
+    drawn = draw_touches(sequences, every, tokens_a_sample, sampling.seed, GROUPS)
     age = None
     if np.all(requests.time_ns != NO_TIME):
-        age = np.where(last < 0, 0, requests.time_ns[request] - requests.time_ns[last])
-    shorter = np.arange(len(again))[: int(np.ceil(tokens_a_sample))]
-    columns = (request, last, start, end, group)
+        age = np.where(drawn.last < 0, 0, requests.time_ns[drawn.request] - requests.time_ns[drawn.last])
     sample = SampledTouches(
         account=SampleAccount(
             rate=sampling.rate,
             seed=sampling.seed,
-            records=records,
-            kept_records=len(last),
-            record_bytes=sum(column.itemsize for column in columns) + (0 if age is None else age.itemsize),
+            records=len(lengths),
+            kept_records=len(drawn),
+            record_bytes=DRAWN_BYTES + (0 if age is None else age.itemsize),
             tokens_a_sample=tokens_a_sample,
-            least_capacity_tokens=0 if len(last) == records else round(_SAMPLES_A_CAPACITY * tokens_a_sample),
+            least_capacity_tokens=0
+            if len(drawn) == len(lengths)
+            else round(_SAMPLES_A_CAPACITY * tokens_a_sample),
         ),
-        request=request,
-        last=last,
-        start=start,
-        end=end,
+        request=drawn.request,
+        last=drawn.last,
+        start=drawn.start,
+        end=drawn.end,
         age_ns=age,
-        group=group,
-        drawn_reuse_tokens=int((shorter * again[shorter]).sum()),
+        group=drawn.group,
+        drawn_reuse_tokens=lengths.reuse_below(tokens_a_sample),
     )
     if sample.reuses < LEAST_REUSES and sample.drawn_reuse_tokens:
         raise CannotEvaluateError(
-            f"a sample of {sampling.rate:g} keeps {len(last):,} of {sample.account.records:,} touch records, too few to "
-            "judge the estimate by; sample more, or leave --sample out for the exact answer"
+            f"a sample of {sampling.rate:g} keeps {len(drawn):,} of {len(lengths):,} touch records, too few to judge the "
+            "estimate by; sample more, or leave --sample out for the exact answer"
         )
     return sample
 
@@ -248,18 +239,3 @@ def estimated_sweep(
         hit_error_tokens=error[:, :-1],
         unbounded_error_tokens=error[:, -1],
     )
-
-
-def _tokens_a_sample(counts: Int64, rate: float) -> float:
-    """The z at which Σ counts[n] · min(1, n / z) is `rate` of all counts, at least 1; counts[n] records have n tokens."""
-    if not counts.any():
-        return 1.0
-    tokens = np.arange(len(counts))
-    total = np.cumsum(tokens * counts)
-    longer = counts.sum() - np.cumsum(counts)
-    room = rate * counts.sum() - longer
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(room > 0, total / room, np.inf)
-    # Records of up to n tokens are drawn and longer ones taken: right where z lies between n and n + 1.
-    fits = np.flatnonzero(z < tokens + 1)
-    return max(float(z[fits[0]]), 1.0) if len(fits) else max(float(z[-1]), 1.0)

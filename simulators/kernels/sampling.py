@@ -27,12 +27,13 @@ def _grown(column, room):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def drawn_touches(  # type: ignore[no-untyped-def]
-    parent, depth_start, depth_end, leaf, known_tokens, total_tokens, seed, tokens_a_sample, groups
+    parent, depth_start, depth_end, leaf, known_tokens, total_tokens, number, seed, tokens_a_sample, groups
 ):
     """The touch records in the sample, in order of request and depth.
 
     A record is a stretch of a path by the request that touched it last before, as in touch_runs; what no request
-    touched before, to the end of `total_tokens`, is one more. Returns request, last (−1 for none), start and end depth
+    touched before, to the end of `total_tokens`, is one more. `number` (int32) is that of each request in the whole log,
+    by which the hash goes. Returns request, last (−1 for none), start and end depth
     (int32), group (int8); and of all records, drawn or not, how many there are of each length (int64): of what was
     touched before, and of what was not.
     """
@@ -60,7 +61,7 @@ def drawn_touches(  # type: ignore[no-untyped-def]
             if high > low:
                 lengths = new if before < 0 else again
                 lengths[high - low] += 1
-                part = _group(seed, request, low, high - low, tokens_a_sample, groups)
+                part = _group(seed, number[request], low, high - low, tokens_a_sample, groups)
                 if part != _LEFT_OUT:
                     if count == room:
                         room *= 2

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from analyzers.errors import CannotEvaluateError, UsageError
 from analyzers.trace import Trace
 from simulators import sampling
 from simulators.blocks import cached_sequences
+from simulators.drawn_touches import DRAWN_BYTES, RecordLengths, draw_touches, merge_drawn, record_lengths
 from simulators.grids import Capacities
 from simulators.runs import run_sweep
 from simulators.sampling import GROUPS, SampledTouches, Sampling, sample_touches
@@ -125,7 +127,7 @@ def test_distances_are_sums_of_drawn_records_in_between(log: TokenLog, size: int
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=200), st.floats(0.01, 1))
 def test_the_length_a_sample_stands_for_keeps_the_rate(lengths: list[int], rate: float):
     counts = np.array([0, *lengths], np.int64)
-    z = sampling._tokens_a_sample(counts, rate)
+    z = RecordLengths(counts, np.zeros_like(counts)).tokens_a_sample(rate)
     kept = (counts * np.minimum(1, np.arange(len(counts)) / z)).sum()
     assert kept == pytest.approx(rate * counts.sum()) or (z == 1 and kept <= counts.sum())
 
@@ -223,3 +225,44 @@ def test_too_small_a_sample_is_refused():
     for seed in (-1, 2**63):
         with pytest.raises(UsageError, match="not possible"):
             Sampling(0.5, seed)
+
+
+@settings(max_examples=80, deadline=None)
+@given(token_logs(), st.floats(0.1, 1.0), st.integers(0, 9))
+def test_trees_draw_on_their_own_what_the_forest_draws(log: TokenLog, rate: float, seed: int):
+    sequences = cached_sequences(log.trace())
+    root = np.arange(len(sequences.parent))
+    for node in np.argsort(sequences.depth_start, kind="stable").tolist():
+        if sequences.parent[node] >= 0:
+            root[node] = root[sequences.parent[node]]
+    tree_of = np.array([-1 if leaf < 0 else root[leaf] for leaf in sequences.leaf.tolist()])
+    lengths, rows_of = (
+        record_lengths(sequences),
+        [np.flatnonzero(tree_of == t) for t in set(tree_of.tolist())],
+    )
+    trees = [
+        replace(
+            sequences,
+            leaf=sequences.leaf[rows],
+            prompt_tokens=sequences.prompt_tokens[rows],
+            known_tokens=sequences.known_tokens[rows],
+            total_tokens=sequences.total_tokens[rows],
+        )
+        for rows in rows_of
+    ]
+    together = sum((record_lengths(tree) for tree in trees), RecordLengths(*np.zeros((2, 1), np.int64)))
+    assert (together.again == lengths.again).all()
+    assert (together.new == lengths.new).all()
+    z = lengths.tokens_a_sample(rate)
+    drawn = [
+        draw_touches(tree, rows.astype(np.int32), z, seed, GROUPS)
+        for tree, rows in zip(trees, rows_of, strict=True)
+    ]
+    whole = draw_touches(sequences, np.arange(len(sequences), dtype=np.int32), z, seed, GROUPS)
+    merged = merge_drawn(drawn[::-1])
+    for name in ("request", "last", "start", "end", "group"):
+        assert getattr(merged, name).tolist() == getattr(whole, name).tolist()
+    assert (
+        sum(getattr(whole, name).itemsize for name in ("request", "last", "start", "end", "group"))
+        == DRAWN_BYTES
+    )
