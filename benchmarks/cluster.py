@@ -5,7 +5,7 @@
 Does the tasks of `--engine ray` one after the other in this process and counts, by task: how often it runs, its CPU
 seconds, the bytes it gets from the driver, the bytes that workers send it, and the bytes that it sends the driver.
 Pieces are not counted: tasks go where their shard's pieces are. With --ray the same log then runs on a Ray cluster
-of this machine's CPUs, and on as many processes without Ray, which tells what Ray itself costs.
+of this machine's CPUs, twice, and on as many processes without Ray, which tells what Ray itself costs.
 """
 
 import argparse
@@ -134,14 +134,26 @@ def replace_shards(plan: Plan, shards: int) -> Plan:
 
 
 def compare(plan: Plan) -> None:
-    """Wall seconds on Ray and on as many processes."""
-    begun = time.perf_counter()
-    trace_with_ray(plan, TraceOptions())
-    print(f"on Ray: {time.perf_counter() - begun:.1f} s")
-    with tempfile.TemporaryDirectory() as folder:
+    """Wall seconds on Ray, and on as many processes without it."""
+    import ray
+
+    def timed(what: str, run: Callable[[], Any]) -> None:
         begun = time.perf_counter()
-        with trace_in_shards(plan, TraceOptions(), Path(folder) / "parts", os.cpu_count() or 1):
-            print(f"on processes: {time.perf_counter() - begun:.1f} s")
+        run()
+        print(f"{what}: {time.perf_counter() - begun:.1f} s")
+
+    def on_processes() -> None:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            trace_in_shards(plan, TraceOptions(), Path(folder) / "parts", os.cpu_count() or 1),
+        ):
+            pass
+
+    timed("Ray begins", lambda: ray.init(address="local", include_dashboard=False, log_to_driver=False))
+    timed("on Ray, new workers", lambda: trace_with_ray(plan, TraceOptions()))
+    timed("on Ray, the same workers", lambda: trace_with_ray(plan, TraceOptions()))
+    ray.shutdown()
+    timed("on processes", on_processes)
 
 
 if __name__ == "__main__":
