@@ -80,7 +80,8 @@ def rewrites(run: LintRun, unsafe: bool) -> list[Rewrite]:
         before = (
             source.text.replace("\n", "\r\n") if LINE_ENDS in rules and source.windows_lines else source.text
         )
-        if data != _encoded(source.text, source, set()):
+        # Of mixed line ends the text no longer says which stood where, so it cannot be compared.
+        if LINE_ENDS in rules or data != _encoded(source.text, source, set()):
             result.append(Rewrite(Path(source.path), before, after, data, len(chosen)))
     return result
 

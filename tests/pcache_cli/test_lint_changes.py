@@ -150,6 +150,12 @@ def test_line_ends_and_the_byte_order_mark_are_fixed_safely(project: Project) ->
     assert (project.folder / "a.j2").read_bytes() == b"Be brief.\nBe kind.\n{{ question }}\n"
 
 
+def test_mixed_line_ends_are_fixed_without_any_other_finding(project: Project) -> None:
+    project.put("a.j2", "Be brief.\r\nBe kind.\n{{ question }}\n")
+    assert project.lint("--fix").code == 0
+    assert (project.folder / "a.j2").read_bytes() == b"Be brief.\nBe kind.\n{{ question }}\n"
+
+
 def test_a_move_keeps_windows_line_ends_when_they_are_not_to_be_fixed(project: Project) -> None:
     project.put("a.j2", CLOCK_FIRST.replace("\n", "\r\n"))
     project.lint("--unsafe-fixes", "--ignore", "PC206")
