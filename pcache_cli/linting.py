@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING
 from analyzers.errors import InputError, UsageError
 from analyzers.findings import Level, in_order
 from analyzers.linting.baseline import compare, write_baseline
-from analyzers.linting.changed import changed_lines, only_changed
+from analyzers.linting.changed import changed_lines, check_revision, only_changed
 from analyzers.linting.discovery import find_files
 from analyzers.linting.fixes import Rewrite, rewrites, with_moves, write
 from analyzers.linting.lock import check_lock, prefixes, write_lock
 from analyzers.linting.run import STANDARD_INPUT, LintRun, drop_settled_layouts, lint, read_all
 from analyzers.rules.checking import Checks, ModelLimits
-from analyzers.rules.registry import all_rules, select_rules
+from analyzers.rules.registry import select_rules
 from analyzers.templates.front_ends import Readers
 from analyzers.templates.parts import Scope, Source
 from pcache_cli import console
+from pcache_cli.reports.findings import FORMATS, Wanted, write_findings
 from pcache_cli.reports.numbers import counted
 from pcache_cli.settings import Settings, load_settings
+from pcache_cli.targets import check_target
 
 if TYPE_CHECKING:
     from analyzers.linting.evidence import LogEvidence
 
-FORMATS = ("text", "json", "sarif", "github", "junit")
 _MOST_ROUNDS = 4
 
 
@@ -68,6 +69,7 @@ def run_lint(options: LintOptions) -> int:
     if options.output_format not in FORMATS:
         raise UsageError(f"there is no format '{options.output_format}'; there are {', '.join(FORMATS)}")
     checks = _checks(options, settings)
+    _check_names(options, settings, checks)
     sources = _sources(options, settings)
     if options.fix or options.unsafe_fixes or options.diff:
         changes = _fixed(options, settings, sources, checks)
@@ -82,10 +84,49 @@ def run_lint(options: LintOptions) -> int:
     run.hidden += len(run.findings) - len(shown)
     run.findings = shown
     drop_settled_layouts(run)
-    report(run, options, failing)
+    write_findings(run, Wanted(options.output_format, options.output, options.show_text, failing))
     if run.problems:
         return 2
     return 1 if failing is not None and run.at_least(failing) else 0
+
+
+def _check_names(options: LintOptions, settings: Settings, checks: Checks) -> None:
+    """Raises UsageError or InputError for what is named and not there, before a file is read or changed."""
+    check_target("--output", options.output)
+    if options.changed is not None:
+        check_revision(options.changed)
+    if options.lock and not options.update_lock:
+        check_lock((), {}, checks.count_tokens, _lock_file(options, settings))
+    baseline = options.baseline or _from_settings(settings, settings.lint.baseline)
+    if baseline is not None and not options.update_baseline:
+        compare((), baseline)
+    if options.logs:
+        from analyzers.logs.inputs import find_sources
+
+        find_sources(options.logs)
+    if options.tokenizer is not None:
+        from analyzers.tokenizers.vocabularies import find_vocabulary
+
+        find_vocabulary(options.tokenizer)
+    model, requests = _priced_for(options, settings)
+    if requests is not None:
+        if model is None:
+            raise UsageError("--requests-per-day needs --model, whose prices are to be used")
+        from pcache_cli.lint_prices import saving_per_token
+
+        saving_per_token(model)
+
+
+def _priced_for(options: LintOptions, settings: Settings) -> tuple[str | None, int | None]:
+    """The model whose prices hold, and for how many requests a day."""
+    return (
+        options.model or settings.lint.model,
+        options.requests_per_day or settings.lint.requests_per_day,
+    )
+
+
+def _lock_file(options: LintOptions, settings: Settings) -> Path:
+    return options.lock_file or _from_settings(settings, settings.lint.lock_file) or Path("pcache.lock")
 
 
 def _levels(options: LintOptions, settings: Settings) -> tuple[Level, Level | None]:
@@ -246,7 +287,7 @@ def _checked(
 
 
 def _compare_lock(options: LintOptions, settings: Settings, run: LintRun, checks: Checks) -> None:
-    path = options.lock_file or _from_settings(settings, settings.lint.lock_file) or Path("pcache.lock")
+    path = _lock_file(options, settings)
     if options.update_lock:
         name = options.tokenizer or settings.tokenizer or "o200k"
         locked = prefixes(run.sources, checks.scopes, checks.count_tokens)
@@ -280,13 +321,8 @@ def _compare_baseline(options: LintOptions, settings: Settings, run: LintRun) ->
 
 
 def _price(options: LintOptions, settings: Settings, run: LintRun) -> None:
-    model = options.model or settings.lint.model
-    requests = options.requests_per_day or settings.lint.requests_per_day
-    if requests is None:
-        return
-    if model is None:
-        raise UsageError("--requests-per-day needs --model, whose prices are to be used")
-    if any(finding.tokens_lost for finding in run.findings):
+    model, requests = _priced_for(options, settings)
+    if model is not None and requests is not None and any(finding.tokens_lost for finding in run.findings):
         from pcache_cli.lint_prices import priced, saving_per_token
 
         run.findings = priced(run.findings, saving_per_token(model), requests)
@@ -294,55 +330,3 @@ def _price(options: LintOptions, settings: Settings, run: LintRun) -> None:
 
 def _from_settings(settings: Settings, path: str | None) -> Path | None:
     return None if path is None else (settings.folder or Path.cwd()) / path
-
-
-def report(run: LintRun, options: LintOptions, failing: Level | None) -> None:
-    """Write the report in the chosen format, to standard output or to the file."""
-    text = _rendered(run, options, failing)
-    if text is None:
-        from pcache_cli.reports.findings_text import FindingsView, print_findings
-
-        names = {id: rule.name for id, rule in all_rules().items()}
-        if options.output is None:
-            print_findings(run, FindingsView(names, options.show_text), console.stdout_console())
-            return
-        from io import StringIO
-
-        from rich.console import Console
-
-        buffer = StringIO()
-        print_findings(
-            run, FindingsView(names, options.show_text), Console(file=buffer, no_color=True, width=120)
-        )
-        text = buffer.getvalue()
-    if options.output is None:
-        sys.stdout.write(text)
-        return
-    try:
-        options.output.write_text(text, "utf-8")
-    except OSError as problem:
-        raise InputError(f"cannot write {options.output}: {problem.strerror}") from None
-
-
-def _rendered(run: LintRun, options: LintOptions, failing: Level | None) -> str | None:
-    """The report as text of the chosen machine format; None for the one for people."""
-    import json
-
-    if options.output_format == "json":
-        from pcache_cli.reports.findings_json import findings_document
-
-        document = findings_document(run, show_text=options.show_text)
-        return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    if options.output_format == "sarif":
-        from pcache_cli.reports.sarif import sarif_document
-
-        return json.dumps(sarif_document(run, all_rules()), ensure_ascii=False, indent=2) + "\n"
-    if options.output_format == "github":
-        from pcache_cli.reports.github import github_annotations
-
-        return "".join(line + "\n" for line in github_annotations(run))
-    if options.output_format == "junit":
-        from pcache_cli.reports.junit import junit_xml
-
-        return junit_xml(run, failing)
-    return None

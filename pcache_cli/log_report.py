@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pcache_cli.reports.analyze import InputAccount
     from simulators.cost_overview import CostOverview
     from simulators.miss_timeline import MissTimeline
+    from simulators.prices import PriceBook
+    from simulators.providers.rules import RuleBook
     from simulators.runs import Run, Sweep
 
 DEFAULT_BLOCK = 16
@@ -85,7 +87,10 @@ def gather_report(source: "LogSource", words: ReportWords) -> LogReport:
     from simulators import cost as cost_figures
     from simulators import runs as run_figures
     from simulators.miss_timeline import miss_timeline
+    from simulators.price_files import load_price_book
+    from simulators.providers.rules import load_rule_book
 
+    prices, rules = load_price_book(words.prices), load_rule_book(words.rules)
     missing: dict[str, str] = {}
     traced: TracedLog | None = None
     account = study = None
@@ -105,7 +110,7 @@ def gather_report(source: "LogSource", words: ReportWords) -> LogReport:
             missing["breakers"] = trace.info.tokenizer_note
     with console.progress("counting, pricing and simulating"):
         reuse = reuse_figures.analyze_reuse(trace)
-        costs = _costs(trace, traced, words, missing)
+        costs = _costs(trace, traced, words.assume_model, prices, rules, missing)
         sweep = run = timeline = None
         if has_prompts:
             sweep, run = _simulate(trace, traced, words)
@@ -143,22 +148,19 @@ def _tree(trace: "Trace") -> "PrefixMap":
 
 
 def _costs(
-    trace: "Trace", traced: "TracedLog | None", words: ReportWords, missing: dict[str, str]
+    trace: "Trace",
+    traced: "TracedLog | None",
+    model: str | None,
+    prices: "PriceBook",
+    rules: "RuleBook",
+    missing: dict[str, str],
 ) -> "CostOverview | None":
     from simulators.cost_overview import cost_overview, with_assumed_model
-    from simulators.price_files import load_price_book
-    from simulators.providers.rules import load_rule_book
 
-    priced = trace if words.assume_model is None else with_assumed_model(trace, words.assume_model)
+    priced = trace if model is None else with_assumed_model(trace, model)
     requests = None if traced is None else traced.log.requests
     try:
-        return cost_overview(
-            priced,
-            requests,
-            load_price_book(words.prices),
-            load_rule_book(words.rules),
-            ("model", "route", "tenant"),
-        )
+        return cost_overview(priced, requests, prices, rules, ("model", "route", "tenant"))
     except CannotEvaluateError as problem:
         missing["money"] = str(problem)
         return None

@@ -184,10 +184,12 @@ class LogSource:
             raise InputError(
                 f"{self.inputs[0]} is a trace, which holds no prompts; give {log_behind(sources_of(self.inputs[0]))} instead"
             )
+        options = self.trace_options(answers)
+        self._check_names()
         log = self.log()
         console.announce_compilation()
         with console.progress("tokenizing and building the prefix tree"):
-            return trace_log(log, self.trace_options(answers))
+            return trace_log(log, options)
 
     def trace_options(self, answers: bool = True) -> "TraceOptions":
         """How the logs become a Trace. Raises UsageError for a time or a list that cannot be read."""
@@ -203,6 +205,16 @@ class LogSource:
             if text is not None and limits[name] is None:
                 raise UsageError(f"'{text}' is no time; write for example 2026-10-05T09:00:00Z")
         return TraceOptions(self.tokenizer, self.chat_template, namespace, answers=answers, **limits)
+
+    def _check_names(self) -> None:
+        """Raises UsageError for a tokenizer or a chat template that is not there."""
+        from analyzers.renderings.template_files import find_template
+        from analyzers.tokenizers.vocabularies import find_vocabulary
+
+        if self.tokenizer != "auto":
+            find_vocabulary(self.tokenizer)
+        if self.chat_template not in (None, "tokenizer"):
+            find_template(self.chat_template, None)
 
     def _warn_of_size(self) -> None:
         from analyzers.logs.inputs import find_sources

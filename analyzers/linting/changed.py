@@ -18,17 +18,23 @@ Lines = dict[Path, list[range]]
 def changed_lines(revision: str, folder: Path | None = None) -> Lines:
     """The changed lines of each file, new files whole. Raises UsageError outside a repository or for a revision
     that git does not know."""
-    place = folder or Path.cwd()
-    if revision.startswith("-"):
-        raise UsageError(f"'{revision}' is not a git revision")
-    top = Path(_git(place, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").strip())
-    _git(place, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    top = check_revision(revision, folder)
     command = ("diff", "--unified=0", "--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/")
     lines = _parse(_git(top, *command, revision, "--"), top)
     for name in _git(top, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"):
         if name:
             lines[top / name.decode("utf-8", "surrogateescape")] = [range(1, 1 << 31)]
     return lines
+
+
+def check_revision(revision: str, folder: Path | None = None) -> Path:
+    """The top folder of the repository. Raises UsageError outside of one or for a revision that git does not know."""
+    place = folder or Path.cwd()
+    if revision.startswith("-"):
+        raise UsageError(f"'{revision}' is not a git revision")
+    top = Path(_git(place, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").strip())
+    _git(place, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    return top
 
 
 def only_changed(findings: Iterable[Finding], lines: Lines) -> list[Finding]:

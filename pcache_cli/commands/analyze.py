@@ -57,10 +57,12 @@ def analyze(
     from pcache_cli.reports.breakers import advice, print_study, study_value
     from pcache_cli.reports.marker_placement import print_placement
     from pcache_cli.reports.request_table import write_request_table
+    from pcache_cli.targets import check_table_and_plot
     from pcache_cli.units import split_list
 
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise UsageError(f"--fail-below {fail_below} is no ratio; write a number from 0 to 1")
+    check_table_and_plot(output, plot)
     fields = split_list(group_by) if group_by else []
     study = placement = None
     if source.is_trace():

@@ -76,6 +76,7 @@ def cost(
         return _self_hosted(source, hosting, json)
 
     from pcache_cli.reports.cost import print_cost
+    from pcache_cli.targets import check_table_and_plot
     from pcache_cli.usage_audit import audit_usage
     from simulators.cost import DEFINITIONS, priced_rows
     from simulators.cost_overview import cost_overview, with_assumed_model
@@ -87,7 +88,8 @@ def cost(
     for name in groups:
         if name not in known:
             raise UsageError(f"--by {name} is not a field of the bill; there are {', '.join(known)}")
-    book = load_price_book(prices or [])
+    check_table_and_plot(output, None)
+    book, rule_book = load_price_book(prices or []), load_rule_book(rules or [])
     columns = [name for name in groups if name != "breaker"]
     traced = None
     if source.is_trace():
@@ -104,7 +106,7 @@ def cost(
         findings = audit_usage(traced.log, book)
     if assume_model is not None:
         trace = with_assumed_model(trace, assume_model)
-    overview = cost_overview(trace, requests, book, load_rule_book(rules or []), columns, top)
+    overview = cost_overview(trace, requests, book, rule_book, columns, top)
     breakers = None
     if traced is not None and "breaker" in groups:
         from pcache_cli.breaker_costs import breaker_advice, breaker_costs

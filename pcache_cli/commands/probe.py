@@ -8,6 +8,7 @@ import typer
 from analyzers.errors import CannotEvaluateError, UsageError
 from pcache_cli import console
 from pcache_cli.command import pcache_command
+from pcache_cli.targets import check_table_and_plot, check_target
 from pcache_cli.units import parse_duration
 
 _LIBRARIES = ("torch", "transformers", "safetensors", "psutil")
@@ -69,8 +70,9 @@ def probe(
         if experiment != "shared-prefix":
             raise UsageError(f"--experiment {experiment}: the one there is is shared-prefix")
         return _run_experiment(request, requests, prefix, suffix, threads, as_json)
-    for path in (output, plot, cells):
-        _check_writable(path)
+    check_target("--output", output)
+    check_target("--cells", cells)
+    check_table_and_plot(None, plot)
     from gpu_probe.run import ProbeOptions
 
     options = ProbeOptions(request, parse_duration(budget), max_tokens, threads, redis, disk)
@@ -166,11 +168,6 @@ def _need_libraries() -> None:
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
         raise UsageError(f"pcache probe needs {', '.join(missing)}; install pcache-cli[probe]")
-
-
-def _check_writable(path: Path | None) -> None:
-    if path is not None and not path.resolve().parent.is_dir():
-        raise UsageError(f"{path}: the folder {path.resolve().parent} does not exist")
 
 
 def _write(path: Path, document: bytes) -> None:

@@ -43,14 +43,12 @@ def report(
     from pcache_cli.log_report import ReportWords, gather_report
     from pcache_cli.reports.analyze import verdict
     from pcache_cli.reports.html import render_report
+    from pcache_cli.targets import check_target
 
     lifetimes = parse_lifetimes(ttl)
     if len(lifetimes) != 1:
         raise UsageError(f"--ttl {ttl} names several lifetimes; the misses over time are those of one")
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"--output {output} is no HTML file; write for example report.html")
-    if not output.absolute().parent.is_dir():
-        raise UsageError(f"--output {output}: the folder {output.parent} does not exist")
+    check_target("--output", output, ".html", ".htm")
     gathered = gather_report(
         source, ReportWords(lifetimes[0], block_size, prices or (), rules or (), assume_model)
     )

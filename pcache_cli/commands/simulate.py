@@ -124,10 +124,12 @@ def simulate(
         simulate_grid,
         simulate_replay,
     )
+    from pcache_cli.targets import check_table_and_plot
     from simulators.sampling import Sampling
 
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise UsageError(f"--fail-below {fail_below} is no ratio; write a number from 0 to 1")
+    check_table_and_plot(output, plot)
     question = Question(
         source=source,
         block_sizes=None if block_size is None else parse_block_sizes(block_size),

@@ -8,10 +8,7 @@ from pcache_cli.command import pcache_command
 from pcache_cli.log_source import LogSource, takes_log
 
 if TYPE_CHECKING:
-    from analyzers.trace import Trace
-    from pcache_cli.question import Question
     from simulators.metrics_scrape import CacheCounters
-    from simulators.runs import Run
     from simulators.validation import Validation
 
 
@@ -57,6 +54,8 @@ def validate(
     from pcache_cli.scrapes import read_counters
     from pcache_cli.units import parse_share
     from simulators.miss_classes import MissClass
+    from simulators.providers.rules import load_rule_book
+    from simulators.runs import Content, run_engine, run_lru
     from simulators.validation import Model, logged_against, unknown_outputs, world_of_counters
     from simulators.validation import validate as compare
 
@@ -84,14 +83,17 @@ def validate(
         kv_bytes_per_token=None,
         ignore_outputs=False,
     )
+    book, named = load_rule_book(()), None if provider in (None, "auto") else provider
+    book.check_name(named)
+    size = question.one_block_size() or 1
+    room, lifetime = question.one_capacity(size, None), question.one_lifetime()
+    options = {} if engine is None else _options(engine, engine_option or [], counters)
     trace, traced = question.read()
     question.check_prompts(trace)
     if engine is None and capacity is None:
         from simulators.providers.replay import replay
-        from simulators.providers.rules import load_rule_book
 
-        named = None if provider in (None, "auto") else provider
-        played = replay(trace, load_rule_book(()), None if traced is None else traced.log.requests, named)
+        played = replay(trace, book, None if traced is None else traced.log.requests, named)
         name = "the providers' rules" if named is None else f"the rules of {named}"
         model, world = logged_against(trace, name, played.prompt, played.read, by_provider=True)
         return _give(compare(model, world, share), json)
@@ -100,7 +102,10 @@ def validate(
             "the log lacks parts of the prompts that were sent, so a simulation of it cannot be held against the world"
         )
     with console.progress("simulating"):
-        run = _simulate(question, trace, engine, engine_option or [], counters)
+        if engine is None:
+            run = run_lru(trace, size, room, lifetime, Content())
+        else:
+            run = run_engine(trace, engine, options, Content())
     bound = run.capacity_tokens is not None
     if counters is None:
         classes = run.by_request
@@ -114,29 +119,19 @@ def validate(
     return _give(compare(model, world, share), json)
 
 
-def _simulate(
-    question: "Question",
-    trace: "Trace",
-    engine: str | None,
-    pairs: list[str],
-    counters: "CacheCounters | None",
-) -> "Run":
-    """The engine with what the server says of itself and what was given, or plain LRU."""
+def _options(engine: str, pairs: list[str], counters: "CacheCounters | None") -> dict[str, float]:
+    """The options of the engine: what was given, else what the server says of itself. Raises UsageError."""
     from pcache_cli import console
     from pcache_cli.replay_options import GpuMemory, engine_options
-    from simulators.engines import find_engine
-    from simulators.runs import Content, run_engine, run_lru
+    from simulators.engines import find_engine, settled_options
 
-    if engine is None:
-        size = question.one_block_size() or 1
-        return run_lru(trace, size, question.one_capacity(size, None), question.one_lifetime(), Content())
     given, _ = engine_options(engine, {}, pairs, None, GpuMemory(None, None, None), "auto", 1, None)
     stated = {} if counters is None else counters.settings
     taken = {n: v for n, v in stated.items() if n in find_engine(engine).options and n not in given}
     if taken:
         words = ", ".join(f"{name}={value:,.0f}" for name, value in taken.items())
         console.note(f"note: {words}, as the server states")
-    return run_engine(trace, engine, {**taken, **given}, Content())
+    return settled_options(engine, {**taken, **given})
 
 
 def _give(result: "Validation", json: bool) -> int:

@@ -17,7 +17,7 @@ _SHORTEST = 1
 
 def draw_calibration(calibration: "Calibration", path: Path) -> None:
     """Two panels on logarithmic axes: measured cells with the model through them, and time to first token by
-    prefix length computed or restored. Raises UsageError without matplotlib or for an ending that is not .png."""
+    prefix length computed or restored."""
     drawing, (left, right) = figure(1, 2, (13, 5))
     longest = calibration.prefill.longest_total
     lengths = np.unique(np.geomspace(_SHORTEST, longest, _POINTS).astype(int))

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analyzers.errors import UsageError
+from analyzers.errors import InputError
 from analyzers.trace import MISSING, NO_TIME
 
 if TYPE_CHECKING:
@@ -52,13 +52,8 @@ def write_table(path: Path, table: Any) -> None:
     import pyarrow.csv
     import pyarrow.parquet
 
-    from analyzers.errors import InputError
-
-    ending = path.suffix.lower()
-    if ending not in (".csv", ".parquet"):
-        raise UsageError(f"'{path}' must end in .csv or .parquet")
     try:
-        if ending == ".csv":
+        if path.suffix.lower() == ".csv":
             pyarrow.csv.write_csv(_without_formulas(table), path)
         else:
             pyarrow.parquet.write_table(table, path, compression="zstd")

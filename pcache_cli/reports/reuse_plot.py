@@ -14,7 +14,7 @@ _SHORT_LOG_NS = 3 * 3_600_000_000_000
 
 
 def plot_reuse(path: Path, trace: "Trace", reuse: "RequestReuse") -> None:
-    """Draw two panels into a PNG. Raises UsageError when matplotlib is not installed or the ending is not .png."""
+    """Draw two panels into a PNG."""
     import numpy as np
 
     from pcache_cli.reports.plotting import figure, save

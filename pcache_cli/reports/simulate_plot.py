@@ -14,8 +14,7 @@ _SLICES = 60
 
 
 def plot_sweep(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
-    """Miss-ratio curves by block size, the lifetime by capacity heat map, the working set over time. Raises
-    UsageError when matplotlib is not installed or the ending is not .png."""
+    """Miss-ratio curves by block size, the lifetime by capacity heat map, the working set over time."""
     import numpy as np
 
     from pcache_cli.reports.plotting import figure, save

@@ -24,14 +24,21 @@ def find_engine(name: str) -> Engine:
     return ENGINES[name]
 
 
+def settled_options(name: str, given: Mapping[str, float]) -> dict[str, float]:
+    """The options of an engine with its defaults where none are given. Raises UsageError for options that are
+    unknown, missing, or outside what makes sense."""
+    engine = find_engine(name)
+    owners: dict[str, list[str]] = {}
+    for other in ENGINES.values():
+        for option in other.options:
+            owners.setdefault(option, []).append(other.name)
+    return settle_options(engine, given, owners)
+
+
 def replay_engine(
     name: str, sequences: CachedSequences, requests: RequestTable, given: Mapping[str, float]
 ) -> EngineRun:
     """Hits of each request under an engine with the options given. Raises UsageError for options that are
     unknown, missing, or too small for the trace."""
     engine = find_engine(name)
-    owners: dict[str, list[str]] = {}
-    for other in ENGINES.values():
-        for option in other.options:
-            owners.setdefault(option, []).append(other.name)
-    return engine.replay(engine, sequences, requests, settle_options(engine, given, owners))
+    return engine.replay(engine, sequences, requests, settled_options(name, given))

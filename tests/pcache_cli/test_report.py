@@ -203,4 +203,4 @@ def test_output_that_is_no_page_is_refused_before_reading(tmp_path):
         app, ["report", str(SAMPLES / "rag_shuffled.jsonl"), "-o", str(tmp_path / "r.pdf")]
     )
     assert result.exit_code == 2
-    assert "is no HTML file" in result.output
+    assert "must end in .html or .htm" in result.output

@@ -1,0 +1,101 @@
+"""What is named on the command line and is not there is refused before a log is read or a file is changed."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import pcache
+
+WINDOWS = b"Be brief.\r\nBe kind.\n{{ question }}\n"
+LOG = Path(__file__).resolve().parents[2] / "sample_logs" / "coding_agent_markers.jsonl"
+
+
+@pytest.fixture(autouse=True)
+def unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading a log fails the test."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the log was read")
+
+    monkeypatch.setattr("analyzers.logs.read_log", never)
+
+
+@pytest.mark.parametrize("command", ["analyze", "cost", "report", "validate", "simulate"])
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--tokenizer", "no-such"], "No tokenizer 'no-such'"),
+        (["--chat-template", "absent.jinja"], "No chat template at absent.jinja"),
+        (["--since", "yesterday"], "'yesterday' is no time"),
+    ],
+)
+def test_how_to_read_is_checked_first(command: str, words: list[str], says: str):
+    _refused([command, str(LOG), *words], says)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["analyze", "LOG", "-o", "table.txt"], "must end in .csv or .parquet"),
+        (["analyze", "LOG", "-o", "absent/table.csv"], "the folder absent does not exist"),
+        (["analyze", "LOG", "--plot", "plot.svg"], "must end in .png"),
+        (["analyze", "LOG", "--plot", "absent/plot.png"], "the folder absent does not exist"),
+        (["cost", "LOG", "-o", "bill.xlsx"], "must end in .csv or .parquet"),
+        (["cost", "LOG", "--rules", "absent.yaml"], "absent.yaml"),
+        (["cost", "LOG", "--prices", "absent.yaml"], "absent.yaml"),
+        (["cost", "LOG", "--by", "planet"], "--by planet is not a field"),
+        (["report", "LOG", "--rules", "absent.yaml"], "absent.yaml"),
+        (["report", "LOG", "--prices", "absent.yaml"], "absent.yaml"),
+        (["report", "LOG", "-o", "absent/report.html"], "the folder absent does not exist"),
+        (["validate", "LOG", "--provider", "nobody"], "no rules for the provider 'nobody'"),
+        (["validate", "LOG", "--engine", "nothing"], "'nothing' is no engine"),
+        (["validate", "LOG", "--engine", "vllm"], "needs --num-gpu-blocks"),
+        (["validate", "LOG", "--engine", "vllm", "-E", "pages=3"], "--pages is an option of no engine"),
+        (["validate", "LOG", "--capacity", "1GiB"], "needs the size of a token"),
+        (["validate", "LOG", "--capacity", "none", "--ttl", "5m,1h"], "one configuration has one --ttl"),
+        (["simulate", "LOG", "-o", "grid.txt"], "must end in .csv or .parquet"),
+        (["simulate", "LOG", "--plot", "plot.svg"], "must end in .png"),
+    ],
+)
+def test_a_name_is_checked_before_the_log_is_read(words: list[str], says: str):
+    _refused([str(LOG) if word == "LOG" else word for word in words], says)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--changed", "no-such-revision"], "no such revision"),
+        (["--lock", "--lock-file", "absent.lock"], "there is no lock file absent.lock"),
+        (["--baseline", "absent.json"], "there is no baseline absent.json"),
+        (["--logs", "absent.jsonl"], "absent.jsonl"),
+        (["--tokenizer", "no-such"], "No tokenizer 'no-such'"),
+        (["--requests-per-day", "100"], "--requests-per-day needs --model"),
+        (["--requests-per-day", "100", "--model", "nobody-1"], "the price of 'nobody-1' is not known"),
+        (["-o", "absent/report.txt"], "the folder absent does not exist"),
+        (["--output-format", "xml"], "there is no format 'xml'"),
+        (["--select", "PC999"], "PC999"),
+    ],
+)
+def test_the_linter_checks_names_before_it_fixes_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], says: str
+):
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["git", "init", "-q"], check=True)
+    Path("prompt.j2").write_bytes(WINDOWS)
+    _refused(["lint", "--fix", "prompt.j2", *words], says)
+    assert Path("prompt.j2").read_bytes() == WINDOWS
+
+
+def test_the_linter_fixes_that_file_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    Path("prompt.j2").write_bytes(WINDOWS)
+    assert pcache("lint", "--fix", "prompt.j2").returncode == 0
+    assert Path("prompt.j2").read_bytes() != WINDOWS
+
+
+def _refused(words: list[str], says: str) -> None:
+    done = pcache(*words)
+    assert done.returncode in (2, 3), done
+    assert says in " ".join(done.stderr.decode().split())
+    assert b"the log was read" not in done.stderr
