@@ -54,12 +54,12 @@ class RayCluster:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        return self._of(task).remote(*arguments)
+        return self._begin(task, 1, _result, arguments)
 
     def submit_split(self, task: Callable[..., Any], results: int, *arguments: Any) -> list[Any]:
         if results == 1:  # Ray then takes the list itself for the result
-            return [self._of(_only).remote(task, *arguments)]
-        split: list[Any] = self._of(task).options(num_returns=results).remote(*arguments)
+            return [self._begin(task, 1, _only_result, arguments)]
+        split: list[Any] = self._begin(task, results, _result, arguments)
         return split
 
     def get(self, result: Any) -> Any:
@@ -77,15 +77,23 @@ class RayCluster:
         for result in results:
             self._ray.cancel(result)
 
-    def _of(self, task: Callable[..., Any]) -> Any:
-        if task not in self._remote:
-            remote = self._ray.remote(max_retries=RETRIES, retry_exceptions=True)
-            self._remote[task] = remote(task)
-        return self._remote[task]
+    def _begin(
+        self, task: Callable[..., Any], results: int, run: Callable[..., Any], arguments: Sequence[Any]
+    ) -> Any:
+        if run not in self._remote:
+            remote = self._ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=True)
+            self._remote[run] = remote(run)
+        return self._remote[run].options(name=task.__name__, num_returns=results).remote(task, *arguments)
 
 
-def _only(task: Callable[..., Any], *arguments: Any) -> Any:
-    (result,) = task(*arguments)
+def _result(task: Callable[..., Any], *arguments: Any) -> Any:
+    # A task has one processor, and others run beside it; tokenizers would else take all there are.
+    os.environ.setdefault("RAYON_NUM_THREADS", "1")
+    return task(*arguments)
+
+
+def _only_result(task: Callable[..., Any], *arguments: Any) -> Any:
+    (result,) = _result(task, *arguments)
     return result
 
 

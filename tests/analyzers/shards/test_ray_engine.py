@@ -182,6 +182,16 @@ def test_a_task_has_as_many_results_as_asked_for(word: str) -> None:
     assert [cluster.get(result) for result in results] == list(word)
 
 
+def threads() -> str | None:
+    """A task that says how many threads a tokenizer may use."""
+    return os.environ.get("RAYON_NUM_THREADS")
+
+
+def test_a_task_keeps_to_its_processor() -> None:
+    cluster = RayCluster(ray)
+    assert cluster.get(cluster.submit(threads)) == "1"
+
+
 def test_standard_input_cannot_be_read_elsewhere() -> None:
     part = FilePart(0, Source(STDIN, None, named=True), None, None)
     plan = replace(plan_shards([str(SAMPLES / "healthy_agent.jsonl")]), shards=(Shard(0, (part,), True),))
