@@ -55,7 +55,7 @@ def model(c: Constants, log_bytes: float) -> Model:
     """The arithmetic of the page: everything is in proportion to the requests."""
     requests = log_bytes / (c.log_bytes / c.requests)
     core_hours = requests * (c.read_s + c.piece_s + c.merge_worker_s) / c.requests / 3600
-    driver_hours = requests * c.merge_driver_s / c.requests / 3600
+    driver_hours = requests * (c.merge_driver_s + c.save_s) / c.requests / 3600
     wall_hours = core_hours / (CORES * EFFICIENCY) + driver_hours
     shuffle = requests * c.from_workers_bytes / c.requests
     records = requests * c.touch_records / c.requests
@@ -68,7 +68,7 @@ def model(c: Constants, log_bytes: float) -> Model:
         dollars=wall_hours * CORES * DOLLARS_A_CORE_HOUR,
         piece_bytes=requests * c.piece_bytes / c.requests,
         shuffle_bytes=shuffle,
-        driver_bytes=requests * (c.to_driver_bytes + c.trace_bytes) / c.requests,
+        driver_bytes=requests * bytes_a_request(c),
         touch_bytes=16 * records,
         stack_state_bytes=STACK_STATE_BYTES * requests,
         stack_core_hours=requests * c.stack_s / c.requests / 3600,
@@ -80,12 +80,12 @@ def model(c: Constants, log_bytes: float) -> Model:
 
 
 def bytes_a_request(c: Constants) -> float:
-    """By which the memory of one process grows, from two logs of which one is a quarter of the other."""
-    return (c.one_machine_bytes - c.quarter_machine_bytes) / (0.75 * c.requests)
+    """Rows and Trace, where they are merged."""
+    return (c.to_driver_bytes + c.trace_bytes) / c.requests
 
 
 def fixed_bytes(c: Constants) -> float:
-    """What one process takes besides."""
+    """What a process takes besides: the program, a tokenizer, a slice."""
     return c.one_machine_bytes - c.requests * bytes_a_request(c)
 
 
@@ -104,7 +104,10 @@ def constants_table(c: Constants) -> str:
         ("bytes of a piece a request", f"{c.piece_bytes / each:,.0f}"),
         ("merge, workers", f"{1e6 * c.merge_worker_s / each:,.0f} µs a request"),
         ("merge, driver", f"{1e6 * c.merge_driver_s / each:.1f} µs a request"),
+        ("writing the Trace", f"{1e6 * c.save_s / each:.1f} µs a request"),
         ("from worker to worker", f"{c.from_workers_bytes / each:,.0f} bytes a request"),
+        ("most sent to one of 8 workers, over an even load", f"{c.largest_share:.2f}"),
+        ("the same where all requests have one system prompt", f"{c.largest_share_one_root:.2f}"),
         ("rows and block ends, to the driver", f"{c.to_driver_bytes / each:,.0f} bytes a request"),
         ("the Trace in memory", f"{c.trace_bytes / each:,.0f} bytes a request"),
         ("the Trace as a file", f"{c.trace_file_bytes / each:,.0f} bytes a request"),
@@ -118,8 +121,8 @@ def constants_table(c: Constants) -> str:
         ("merging and saving them", f"{1e6 * c.touch_merge_s / each:.2f} µs a request"),
         ("stack distances, a block size", f"{1e6 * c.stack_s / each:.2f} µs a request"),
         (
-            "`pcache trace` on one process",
-            f"{fixed_bytes(c) / 1e6:,.0f} MB and {bytes_a_request(c):,.0f} bytes a request",
+            "`pcache trace` on one process, besides rows and Trace",
+            f"{fixed_bytes(c) / 1e6:,.0f} MB",
         ),
     ]
     head = "| constant | measured |\n|---|---|\n"

@@ -34,14 +34,14 @@ def round_constants() -> Constants:
         read_s=6.0,
         piece_s=20.0,
         merge_worker_s=10.0,
-        merge_driver_s=3.6,
+        merge_driver_s=2.6,
+        save_s=1.0,
         from_workers_bytes=2_000_000,
         to_driver_bytes=300_000,
         trace_bytes=200_000,
         touch_records=2500,
         stack_s=0.36,
-        one_machine_bytes=400_000_000 + 1_000_000,
-        quarter_machine_bytes=400_000_000 + 250_000,
+        one_machine_bytes=400_000_000 + 500_000,
     )
 
 
@@ -63,7 +63,7 @@ def test_everything_is_in_proportion_to_the_requests(
     assert model.driver_bytes == pytest.approx(1e8 * 500)
     assert model.touch_bytes == pytest.approx(1e8 * 2.5 * 16)
     assert model.stack_core_hours == pytest.approx(10)
-    assert model.machine_bytes == pytest.approx(16 * 4e8 + 1e8 * 1000)
+    assert model.machine_bytes == pytest.approx(16 * 4e8 + 1e8 * 500)
     assert (model.traces, scale_tables.model(round_constants, 1e14).traces) == (1, 5)
 
 
