@@ -14,7 +14,7 @@ from analyzers.rendering import content_digest
 from analyzers.shards.merge import MergedTrace, merge_pieces
 from analyzers.shards.merged_rows import stale_pieces
 from analyzers.shards.piece import Piece
-from analyzers.shards.piece_maker import PieceMaker
+from analyzers.shards.piece_maker import piece_maker
 from analyzers.shards.plan import Plan, Shard, read_at_once
 from analyzers.shards.room import FolderRoom
 from analyzers.shards.slices import needs_reading_together, read_slices
@@ -39,7 +39,7 @@ def make_pieces(task: ShardTask) -> None:
     """Make the pieces of a shard that are not there yet. Raises what reading and tokenizing raise."""
     folder, number = WorkFolder(task.folder), task.shard.number
     done = folder.has_pieces(number)
-    maker = PieceMaker(task.options)
+    maker = piece_maker(task.options)
     for log_slice in read_slices(task.shard, task.plan.options, skip=done):
         folder.save(number, log_slice.number, maker.piece(log_slice, task.tokenizer))
     folder.finish(number)
@@ -71,6 +71,7 @@ def trace_in_shards(
             tasks = [ShardTask(shard, plan, options, work.path, stale.tokenizer) for shard in again.values()]
             _make_all(tasks, work, jobs, progress)
             pieces = work.pieces(len(plan.shards))
+        piece_maker.cache_clear()  # the merge can have its memory
         yield merge_pieces(_all(pieces), options, FolderRoom(work.room()))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +95,12 @@ class PieceMaker:
             tokenizer = load_tokenizer(name)
             self._loaded[name] = _Loaded(tokenizer, tokenizer.line_ends())
         return self._loaded[name]
+
+
+@lru_cache(maxsize=1)
+def piece_maker(options: TraceOptions) -> PieceMaker:
+    """The maker of this process: its tokenizers serve one shard after another."""
+    return PieceMaker(options)
 
 
 def _distinct_runs(

@@ -6,7 +6,6 @@ what `merge_pieces` computes on one machine.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from analyzers.pipeline import TraceOptions
 from analyzers.rendering import RenderingAccount
 from analyzers.request_rows import RequestRows
 from analyzers.shards.piece import Piece
-from analyzers.shards.piece_maker import PieceMaker
+from analyzers.shards.piece_maker import piece_maker
 from analyzers.shards.plan import Shard
 from analyzers.shards.slices import read_slices
 from analyzers.trace import Int32, Int64, Ragged
@@ -68,16 +67,11 @@ class Placing:
     outputs: bool
 
 
-@lru_cache(maxsize=1)
-def _maker(options: TraceOptions) -> PieceMaker:
-    return PieceMaker(options)
-
-
 def make_pieces(
     shard: Shard, reading: ReadOptions, options: TraceOptions, tokenizer: str | None
 ) -> tuple[list[Head], list[Piece]]:
     """Read a shard; heads travel to the driver. Raises what reading and tokenizing raise."""
-    pieces = [_maker(options).piece(part, tokenizer) for part in read_slices(shard, reading)]
+    pieces = [piece_maker(options).piece(part, tokenizer) for part in read_slices(shard, reading)]
     return [head_of(piece) for piece in pieces], pieces
 
 
