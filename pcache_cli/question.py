@@ -12,8 +12,10 @@ from pcache_cli.reports.simulate import KvSize
 if TYPE_CHECKING:
     from analyzers.pipeline import TracedLog
     from analyzers.trace import Trace
+    from pcache_cli.reports.figures import Figures
     from simulators.grids import Capacities
     from simulators.kv_bytes import ModelShape
+    from simulators.latency import Calibration
     from simulators.sampling import Sampling
 
 
@@ -43,6 +45,10 @@ class Question:
         """Bytes of a token, by --kv-bytes-per-token or --model. Raises UsageError."""
         from simulators.kv_bytes import kv_bytes
 
+        if self.model is None and (self.kv_dtype != "auto" or self.tensor_parallel != 1):
+            raise UsageError(
+                "--kv-dtype and --tensor-parallel are about the KV of a model; name it with --model"
+            )
         if self.kv_bytes_per_token is not None:
             if self.kv_bytes_per_token < 1:
                 raise UsageError(
@@ -103,13 +109,21 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """A result to set this one beside."""
+
+    file: Path
+    figures: "Figures"
+
+
+@dataclass(frozen=True)
 class Output:
     """Where the result goes and what is asked of it."""
 
     json: bool
     table: Path | None
     plot: Path | None
-    compare: Path | None
+    earlier: "Earlier | None"
     fail_below: float | None
-    calibration: Path | None
+    calibration: "Calibration | None"
     restore_tier: str

@@ -64,7 +64,7 @@ class ReplayWords:
             policy=self.policy or "lru",
             lifetime=None if ttl_s is None else Lifetime(ttl_s, self.ttl_from or "last-use"),  # type: ignore[arg-type]
             priorities=tuple(_priority(text) for text in self.priority),
-            tiers=tuple(_tier(text, size, bytes_per_token) for text in self.tier),
+            tiers=self.tiers(size, bytes_per_token),
             bytes_per_token=bytes_per_token,
             replicas=self._replicas(),
             concurrency=self._concurrency(),
@@ -72,6 +72,10 @@ class ReplayWords:
             invalidations=() if self.invalidations is None else read_invalidations(self.invalidations),
             ignore_outputs=ignore_outputs,
         )
+
+    def tiers(self, size: int, bytes_per_token: int | None) -> "tuple[Tier, ...]":
+        """The lower tiers, sized in blocks of `size` tokens. Raises UsageError for words that do not parse."""
+        return tuple(_tier(text, size, bytes_per_token) for text in self.tier)
 
     def _replicas(self) -> "Replicas":
         from simulators.replicas import Replicas

@@ -34,21 +34,24 @@ def simulate_grid(question: Question, output: Output) -> int:
     from simulators.runs import DEFINITIONS, run_lru, run_sweep
 
     kv = question.kv()
+    is_point = question.is_one_point() and question.sampling is None
+    if output.calibration is not None and not is_point:
+        raise UsageError(
+            "--calibration needs one configuration, exact: give one --block-size and one --capacity, no --sample"
+        )
+    if question.capacities is not None:
+        question.capacities.in_blocks(1, kv.per_token)
     trace, traced = question.read()
     if traced is not None and has_cache_objects(traced.log.requests):
         return _check_cache_objects(traced.log.requests, output)
     question.check_prompts(trace)
-    if question.is_one_point() and question.sampling is None:
+    if is_point:
         content, by_field = content_of(trace, traced, question.ignore_outputs)
         size = question.one_block_size() or _default_size(trace)
         blocks, ttl = question.one_capacity(size, kv.per_token), question.one_lifetime()
         with console.progress(_WORKING):
             run = run_lru(trace, size, blocks, ttl, content, ignore_outputs=question.ignore_outputs)
         return _give_run(trace, run, kv, by_field, output)
-    if output.calibration is not None:
-        raise UsageError(
-            "--calibration needs one configuration, exact: give one --block-size and one --capacity, no --sample"
-        )
     sizes = question.block_sizes or ((trace.info.unit,) if trace.info.unit > 1 else _DEFAULT_SIZES)
     with console.progress(_WORKING):
         sweep = run_sweep(
@@ -91,13 +94,14 @@ def simulate_engine(
     question: Question, engine: str, options: Mapping[str, float], notes: tuple[str, ...], output: Output
 ) -> int:
     """The trace under an engine's cache."""
-    from simulators.engines import find_engine
+    from simulators.engines import find_engine, settled_options
     from simulators.runs import run_engine
 
     if question.capacity_asked or question.lifetimes is not None:
         takes = ", ".join(f"--{name}" for name in find_engine(engine).options)
         raise UsageError(f"{engine} has options of its own instead of --capacity and --ttl: {takes}")
     kv = question.kv()
+    settled_options(engine, options)
     trace, traced = question.read()
     question.check_prompts(trace)
     content, by_field = content_of(trace, traced, question.ignore_outputs)
@@ -111,11 +115,8 @@ def simulate_replay(question: Question, words: ReplayWords, output: Output) -> i
     from simulators.runs import run_policy
 
     kv = question.kv()
-    size = question.one_block_size()
-    trace, traced = question.read()
-    question.check_prompts(trace)
-    content, by_field = content_of(trace, traced, question.ignore_outputs)
-    size = size or _default_size(trace)
+    asked = question.one_block_size()
+    size = asked or _DEFAULT_SIZE
     settings = words.settings(
         size,
         question.one_capacity(size, kv.per_token),
@@ -123,6 +124,13 @@ def simulate_replay(question: Question, words: ReplayWords, output: Output) -> i
         kv.per_token,
         question.ignore_outputs,
     )
+    settings.check()
+    trace, traced = question.read()
+    question.check_prompts(trace)
+    content, by_field = content_of(trace, traced, question.ignore_outputs)
+    if asked is None and (size := _default_size(trace)) != _DEFAULT_SIZE:
+        capacity, tiers = question.one_capacity(size, kv.per_token), words.tiers(size, kv.per_token)
+        settings = replace(settings, block_size=size, capacity_blocks=capacity, tiers=tiers)
     with console.progress(_WORKING):
         run = run_policy(trace, settings, content)
     return _give_run(trace, run, kv, by_field, output)
@@ -252,7 +260,7 @@ def _give_run(trace: "Trace", run: "Run", kv: KvSize, by_field: dict[str, int], 
 
 
 def _time_to_first_token(run: "Run", output: Output) -> "TtftSummary | None":
-    from simulators.latency import load_calibration, summarise_ttft
+    from simulators.latency import summarise_ttft
     from simulators.miss_classes import MissClass
 
     if output.calibration is None:
@@ -260,8 +268,7 @@ def _time_to_first_token(run: "Run", output: Output) -> "TtftSummary | None":
     tokens = run.by_request.tokens
     prompts = run.by_request.prompt_tokens()
     sent = prompts > 0
-    calibration = load_calibration(output.calibration)
-    return summarise_ttft(calibration, prompts[sent], tokens[MissClass.HIT][sent], output.restore_tier)
+    return summarise_ttft(output.calibration, prompts[sent], tokens[MissClass.HIT][sent], output.restore_tier)
 
 
 def _default_size(trace: "Trace") -> int:
@@ -279,19 +286,20 @@ def _note_blocks(trace: "Trace", sizes: tuple[int, ...]) -> None:
 
 def _print_json(output: Output, figures: "Figures", **parts: object) -> None:
     from pcache_cli.reports.as_json import document
-    from pcache_cli.reports.figures import compare_with
+    from pcache_cli.reports.figures import compared
 
-    if output.compare is not None:
-        parts["compare"] = {"file": str(output.compare), "rows": compare_with(output.compare, figures)}
+    if output.earlier is not None:
+        rows = compared(output.earlier.figures, figures)
+        parts["compare"] = {"file": str(output.earlier.file), "rows": rows}
     console.print_json(document("simulate", figures=figures, **parts))
 
 
 def _print_comparison(output: Output, figures: "Figures") -> None:
-    from pcache_cli.reports.figures import compare_with, print_comparison
+    from pcache_cli.reports.figures import compared, print_comparison
 
-    if output.compare is not None:
-        rows = compare_with(output.compare, figures)
-        print_comparison(console.stdout_console(), output.compare, rows)
+    if output.earlier is not None:
+        rows = compared(output.earlier.figures, figures)
+        print_comparison(console.stdout_console(), output.earlier.file, rows)
 
 
 def _gate(output: Output, ratio: float | None, error: float = 0) -> int:

@@ -28,22 +28,24 @@ class Concurrency:
     prefill_tokens_per_s: float | None = None
     single_flight: bool = False
 
+    def check(self) -> None:
+        """Raises UsageError for a setting that makes no sense."""
+        rate = self.prefill_tokens_per_s
+        if self.visibility not in VISIBILITIES:
+            raise UsageError(f"'{self.visibility}' is not a visibility; there are {', '.join(VISIBILITIES)}")
+        if rate is not None and rate <= 0:
+            raise UsageError(f"a prefill rate of {rate:g} tokens/s is not possible; give a positive rate")
+        if self.visibility == "prefill" and rate is None:
+            raise UsageError("visibility 'prefill' needs a prefill rate in tokens per second")
+
 
 def ready_times(concurrency: Concurrency, requests: RequestTable) -> Int64:
     """When each request's new entries become readable (int64 ns), NO_TIME where the prefill rate decides.
 
-    Raises UsageError for a setting that makes no sense and CannotEvaluateError where the log lacks the times.
+    Raises CannotEvaluateError where the log lacks the times.
     """
     rate = concurrency.prefill_tokens_per_s
-    if concurrency.visibility not in VISIBILITIES:
-        raise UsageError(
-            f"'{concurrency.visibility}' is not a visibility; there are {', '.join(VISIBILITIES)}"
-        )
-    if rate is not None and rate <= 0:
-        raise UsageError(f"a prefill rate of {rate:g} tokens/s is not possible; give a positive rate")
     if concurrency.visibility in ("at-once", "prefill"):
-        if concurrency.visibility == "prefill" and rate is None:
-            raise UsageError("visibility 'prefill' needs a prefill rate in tokens per second")
         return np.full(len(requests), NO_TIME, np.int64)
     logged = requests.first_token_ns if concurrency.visibility == "first-token" else requests.end_ns
     missing = int((logged == NO_TIME).sum())

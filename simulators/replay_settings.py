@@ -10,7 +10,7 @@ from simulators.policies import POLICIES
 from simulators.policies.lifetime import Lifetime
 from simulators.policies.priority import PriorityRule
 from simulators.replicas import Replicas
-from simulators.tiers import Tier, check_tiers
+from simulators.tiers import Tier, block_move_ns, check_tiers
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,14 @@ class ReplaySettings:
                 "belady is the optimum only for one cache without lifetimes, tiers, replicas, waiting, failures "
                 "and invalidations; leave those away or choose another policy"
             )
+        if self.lifetime is not None:
+            self.lifetime.kind()
         check_tiers(self.tiers)
+        block_move_ns(
+            self.tiers, None if self.bytes_per_token is None else self.bytes_per_token * self.block_size
+        )
         self.replicas.check()
+        self.concurrency.check()
         self.failures.check()
 
     def needs_times(self) -> bool:

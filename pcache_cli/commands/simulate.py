@@ -116,8 +116,9 @@ def simulate(
     reason of each miss."""
     from analyzers.errors import UsageError
     from pcache_cli.axes import parse_block_sizes, parse_capacities, parse_lifetimes
-    from pcache_cli.question import Output, Question
+    from pcache_cli.question import Earlier, Output, Question
     from pcache_cli.replay_options import GpuMemory, ReplayWords, engine_options
+    from pcache_cli.reports.figures import read_figures
     from pcache_cli.simulation import (
         replay_provider,
         simulate_engine,
@@ -125,6 +126,7 @@ def simulate(
         simulate_replay,
     )
     from pcache_cli.targets import check_table_and_plot
+    from simulators.latency import RESIDENT, load_calibration
     from simulators.sampling import Sampling
 
     if fail_below is not None and not 0 <= fail_below <= 1:
@@ -143,7 +145,17 @@ def simulate(
         ignore_outputs=ignore_outputs,
         sampling=None if sample is None else Sampling(sample, seed),
     )
-    out = Output(json, output, plot, compare, fail_below, calibration, restore_tier)
+    out = Output(
+        json,
+        output,
+        plot,
+        None if compare is None else Earlier(compare, read_figures(compare)),
+        fail_below,
+        None if calibration is None else load_calibration(calibration),
+        restore_tier,
+    )
+    if out.calibration is not None and restore_tier != RESIDENT:
+        out.calibration.tier(restore_tier)
     words = ReplayWords(
         policy, ttl_from, tuple(priority or ()), tuple(tier or ()), replicas, routing, tuple(replica_change or ()),
         visibility, prefill_rate, single_flight, fail_writes, fail_restores, restore_deadline, invalidations, seed,

@@ -60,8 +60,8 @@ def figures_of_run(run: "Run", ttft: "TtftSummary | None") -> Figures:
     return figures
 
 
-def compare_with(path: Path, now: Figures) -> list[Compared]:
-    """Every figure of either run. Raises InputError for a file that is no JSON of `pcache simulate`."""
+def read_figures(path: Path) -> Figures:
+    """The figures of an earlier run. Raises InputError for a file that is no JSON of `pcache simulate`."""
     try:
         document = json.loads(path.read_bytes())
         before = document["figures"] if document["command"] == "simulate" else None
@@ -71,6 +71,11 @@ def compare_with(path: Path, now: Figures) -> list[Compared]:
         before = None
     if not isinstance(before, dict):
         raise InputError(f"{path} is no result of pcache simulate --json")
+    return before
+
+
+def compared(before: Figures, now: Figures) -> list[Compared]:
+    """Every figure of either run."""
     rows = []
     for name in dict.fromkeys([*before, *now]):
         a, b = before.get(name), now.get(name)

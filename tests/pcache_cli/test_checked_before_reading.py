@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from simulators.latency import dump_calibration
 from tests.command_line import pcache
+from tests.simulators.sample_calibration import sample_calibration
 
 WINDOWS = b"Be brief.\r\nBe kind.\n{{ question }}\n"
+POINT = ["--block-size", "16", "--capacity", "none"]
+KV = ["--kv-bytes-per-token", "100"]
 LOG = Path(__file__).resolve().parents[2] / "sample_logs" / "coding_agent_markers.jsonl"
 
 
@@ -56,10 +60,49 @@ def test_how_to_read_is_checked_first(command: str, words: list[str], says: str)
         (["validate", "LOG", "--capacity", "none", "--ttl", "5m,1h"], "one configuration has one --ttl"),
         (["simulate", "LOG", "-o", "grid.txt"], "must end in .csv or .parquet"),
         (["simulate", "LOG", "--plot", "plot.svg"], "must end in .png"),
+        (["simulate", "LOG", "--compare", "absent.json"], "cannot read absent.json"),
+        (["simulate", "LOG", "--compare", "LOG"], "is no result of pcache simulate"),
+        (["simulate", "LOG", "--capacity", "1GiB"], "needs the size of a token"),
+        (
+            ["simulate", "LOG", "--model", "no-such-model", "--capacity", "1GiB"],
+            "is no model in the catalogue",
+        ),
+        (["simulate", "LOG", "--kv-dtype", "fp8"], "name it with --model"),
+        (["simulate", "LOG", "--model", "llama-3.1-8b", "--kv-dtype", "fp7"], "fp7"),
+        (["simulate", "LOG", "--sample", "2"], "a sample of 2 is not possible"),
+        (["simulate", "LOG", *POINT, "--calibration", "absent.json"], "cannot read the calibration"),
+        (["simulate", "LOG", "--calibration", "CALIBRATION"], "--calibration needs one configuration"),
+        (
+            ["simulate", "LOG", *POINT, "--calibration", "CALIBRATION", "--restore-tier", "moon"],
+            "has no tier 'moon'",
+        ),
+        (["simulate", "LOG", "--provider", "nobody"], "no rules for the provider 'nobody'"),
+        (["simulate", "LOG", "--provider", "auto", "--rules", "absent.yaml"], "absent.yaml"),
+        (["simulate", "LOG", "--provider", "auto", "--prices", "absent.yaml"], "absent.yaml"),
+        (["simulate", "LOG", "--provider", "auto", "--what-if", "wish"], "'wish' is no what-if"),
+        (["simulate", "LOG", "--engine", "nothing"], "'nothing' is no engine"),
+        (["simulate", "LOG", "--engine", "vllm"], "needs --num-gpu-blocks"),
+        (["simulate", "LOG", "--engine", "sglang", "-E", "pages=3"], "--pages is an option of no engine"),
+        (["simulate", "LOG", "--policy", "nothing"], "'nothing' is not a policy"),
+        (["simulate", "LOG", "--policy", "fifo", "--capacity", "1GiB,2GiB", *KV], "has one --capacity"),
+        (["simulate", "LOG", "--policy", "fifo", "--ttl", "5m,1h"], "has one --ttl"),
+        (["simulate", "LOG", "--ttl", "5m", "--ttl-from", "birth"], "not from 'birth'"),
+        (["simulate", "LOG", "--priority", "high"], "'high' is no priority"),
+        (["simulate", "LOG", "--tier", "cpu"], "'cpu' is no tier"),
+        (["simulate", "LOG", "--tier", "cpu=4096blocks@1GB"], "the bytes per token are unknown"),
+        (["simulate", "LOG", "--routing", "luck"], "'luck' is not a routing"),
+        (["simulate", "LOG", "--replica-change", "noon"], "'noon' is no coming or going"),
+        (["simulate", "LOG", "--visibility", "never"], "'never' is not a visibility"),
+        (["simulate", "LOG", "--visibility", "prefill"], "needs a prefill rate"),
+        (["simulate", "LOG", "--fail-writes", "2"], "failure share of 2"),
+        (["simulate", "LOG", "--invalidations", "absent.jsonl"], "absent.jsonl"),
     ],
 )
-def test_a_name_is_checked_before_the_log_is_read(words: list[str], says: str):
-    _refused([str(LOG) if word == "LOG" else word for word in words], says)
+def test_a_name_is_checked_before_the_log_is_read(tmp_path: Path, words: list[str], says: str):
+    calibration = tmp_path / "calibration.json"
+    calibration.write_bytes(dump_calibration(sample_calibration()))
+    files = {"LOG": str(LOG), "CALIBRATION": str(calibration)}
+    _refused([files.get(word, word) for word in words], says)
 
 
 @pytest.mark.parametrize(
