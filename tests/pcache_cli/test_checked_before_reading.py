@@ -72,6 +72,7 @@ def test_how_to_read_is_checked_first(command: str, words: list[str], says: str)
         (["simulate", "LOG", "--sample", "2"], "a sample of 2 is not possible"),
         (["simulate", "LOG", *POINT, "--calibration", "absent.json"], "cannot read the calibration"),
         (["simulate", "LOG", "--calibration", "CALIBRATION"], "--calibration needs one configuration"),
+        (["simulate", "LOG", *POINT, "--sample", "0.1", "--calibration", "CALIBRATION"], "no --sample"),
         (
             ["simulate", "LOG", *POINT, "--calibration", "CALIBRATION", "--restore-tier", "moon"],
             "has no tier 'moon'",
