@@ -125,7 +125,7 @@ def constants_table(c: Constants) -> str:
             f"{fixed_bytes(c) / 1e6:,.0f} MB",
         ),
     ]
-    head = "| constant | measured |\n|---|---|\n"
+    head = f"| constant | {c.measured}, {c.machine}, {c.requests:,} requests |\n|---|---|\n"
     return head + "".join(f"| {name} | {value} |\n" for name, value in rows)
 
 
