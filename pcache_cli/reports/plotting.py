@@ -5,6 +5,14 @@ from typing import Any
 
 from analyzers.errors import InputError
 
+_UNITS = (("days", 86400e9), ("hours", 3600e9), ("minutes", 60e9), ("seconds", 1e9))
+_LEAST_OF_A_UNIT = 3
+
+
+def time_unit(span_ns: int) -> tuple[str, float]:
+    """The unit to draw so long a span in, and its nanoseconds: the largest of which the span has at least three."""
+    return next(((name, ns) for name, ns in _UNITS if span_ns >= _LEAST_OF_A_UNIT * ns), _UNITS[-1])
+
 
 def figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
     """A matplotlib figure of rows x columns panels, and its axes."""

@@ -10,14 +10,13 @@ if TYPE_CHECKING:
     from analyzers.trace import Trace
 
 _SLICES = 60
-_SHORT_LOG_NS = 3 * 3_600_000_000_000
 
 
 def plot_reuse(path: Path, trace: "Trace", reuse: "RequestReuse") -> None:
     """Draw two panels into a PNG."""
     import numpy as np
 
-    from pcache_cli.reports.plotting import figure, save
+    from pcache_cli.reports.plotting import figure, save, time_unit
 
     plots, (lengths, over_time) = figure(1, 2, (12, 4.2))
     lengths.hist(
@@ -28,7 +27,7 @@ def plot_reuse(path: Path, trace: "Trace", reuse: "RequestReuse") -> None:
 
     timed = (trace.requests.time_ns != NO_TIME).all() and len(trace) > 1
     elapsed = trace.requests.time_ns - trace.requests.time_ns[:1]
-    unit, length = ("hours", 3.6e12) if timed and elapsed[-1] > _SHORT_LOG_NS else ("minutes", 6e10)
+    unit, length = time_unit(int(elapsed[-1]) if timed else 0)
     place = elapsed / length if timed else np.arange(len(trace))
     edges = np.linspace(place[0], max(place[-1], place[0] + 1e-9), _SLICES + 1)
     slices = np.clip(np.digitize(place, edges) - 1, 0, _SLICES - 1)

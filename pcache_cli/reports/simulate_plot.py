@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyzers.trace import NO_TIME
 from pcache_cli.reports.numbers import duration, short_count
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ def plot_sweep(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
     """Miss-ratio curves by block size, the lifetime by capacity heat map, the working set over time."""
     import numpy as np
 
-    from pcache_cli.reports.plotting import figure, save
+    from pcache_cli.reports.plotting import figure, save, time_unit
 
     plots, (curves, heat, working) = figure(1, 3, (16, 4.4))
     scale = 1 if bytes_per_token is None else bytes_per_token / 2**30
@@ -50,48 +49,41 @@ def plot_sweep(path: Path, sweep: "Sweep", bytes_per_token: int | None) -> None:
     heat.set(xlabel=f"capacity, {unit}", ylabel="lifetime", title=f"Hit ratio, block {middle.block_size}")
     plots.colorbar(image, ax=heat)
 
-    for window in sweep.working_sets:
-        hours = (window.time_ns - window.time_ns[0]) / 3.6e12
+    since = [window.time_ns - window.time_ns[0] for window in sweep.working_sets]
+    unit_of_time, length = time_unit(max((int(ns[-1]) for ns in since), default=0))
+    for window, ns in zip(sweep.working_sets, since, strict=True):
         label = f"{duration(window.window_s)} window"
-        working.step(hours, window.peak_in_span_tokens * scale, where="post", label=label)
-    working.set(xlabel="hours", ylabel=unit, title="Working set")
+        working.step(ns / length, window.peak_in_span_tokens * scale, where="post", label=label)
+    working.set(xlabel=unit_of_time, ylabel=unit, title="Working set")
     if sweep.working_sets:
         working.legend()
     save(plots, path)
 
 
 def plot_run(path: Path, trace: "Trace", run: "Run") -> None:
-    """The classes of all prompt tokens over time, stacked. Raises as plot_sweep does."""
+    """The classes of all prompt tokens over time, stacked."""
     import numpy as np
 
-    from pcache_cli.reports.plotting import figure, save
+    from pcache_cli.reports.plotting import figure, save, time_unit
+    from simulators.miss_classes import MissClass
+    from simulators.miss_timeline import miss_timeline
 
     plots, axes = figure(1, 1, (11, 4.6))
-    times = trace.requests.time_ns
-    timed = len(times) > 1 and bool((times != NO_TIME).all())
-    place = (times - times[0]) / 3.6e12 if timed else np.arange(len(times), dtype=float)
-    last = float(place[-1]) if len(place) else 1.0
-    edges = np.linspace(0.0, max(last, 1e-9), _SLICES + 1)
-    slices = np.clip(np.digitize(place, edges) - 1, 0, _SLICES - 1)
-    total = np.bincount(slices, run.by_request.prompt_tokens(), _SLICES)
-    bottom = np.zeros(_SLICES)
-    colours = iter(_colours())
-    for kind, tokens in run.by_request.tokens.items():
-        colour = next(colours)
-        if not tokens.any():
+    line = miss_timeline(trace, run.by_request, _SLICES)
+    unit, length = time_unit(line.end - int(line.starts[0])) if line.timed else ("requests", 1.0)
+    starts = (line.starts - line.starts[0]) / length
+    widths = np.diff(starts, append=(line.end - line.starts[0]) / length)
+    total = sum(line.tokens.values(), np.zeros(len(starts), np.int64))
+    bottom = np.zeros(len(starts))
+    for kind, colour in zip(MissClass, _colours(), strict=True):
+        if kind not in line.tokens:
             continue
-        share = np.divide(np.bincount(slices, tokens, _SLICES), total, out=np.zeros(_SLICES), where=total > 0)
+        share = np.divide(line.tokens[kind], total, out=np.zeros(len(starts)), where=total > 0)
         axes.bar(
-            edges[:-1],
-            share,
-            np.diff(edges),
-            bottom,
-            align="edge",
-            color=colour,
-            label=kind.replace("_", " "),
+            starts, share, widths, bottom, align="edge", color=colour, label=kind.value.replace("_", " ")
         )
         bottom += share
-    axes.set(xlabel="hours" if timed else "requests", ylabel="share of prompt tokens", ylim=(0, 1))
+    axes.set(xlabel=unit, ylabel="share of prompt tokens", ylim=(0, 1))
     axes.set_title(f"{run.model}: why each token was computed")
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     save(plots, path)
