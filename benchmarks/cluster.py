@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from analyzers.pipeline import TraceOptions
-from analyzers.shards.cluster_engine import trace_on_cluster
+from analyzers.shards.cluster.engine import trace_on_cluster
+from analyzers.shards.cluster.on_ray import trace_with_ray
+from analyzers.shards.cluster.shard_tasks import make_pieces
 from analyzers.shards.local_engine import trace_in_shards
 from analyzers.shards.plan import Plan, plan_shards
-from analyzers.shards.ray_engine import trace_with_ray
-from analyzers.shards.shard_tasks import make_pieces
 from pcache_cli.units import parse_size
 
 _GB = 1e9

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from analyzers.pipeline import TraceOptions
-from analyzers.shards.cluster_engine import trace_on_cluster
+from analyzers.shards.cluster.engine import trace_on_cluster
+from analyzers.shards.cluster.tree_tasks import grow_share
 from analyzers.shards.piece_maker import PieceMaker
 from analyzers.shards.plan import Plan, plan_shards
 from analyzers.shards.slices import read_slices
-from analyzers.shards.tree_tasks import grow_share
 from analyzers.shards.work_folder import WorkFolder
 from analyzers.trace import Trace
 from analyzers.trace_file import save_trace

@@ -17,7 +17,7 @@ from pcache_cli.units import split_list
 if TYPE_CHECKING:
     from analyzers.pipeline import TracedLog, TraceOptions
     from analyzers.request import Log
-    from analyzers.shards.cluster_engine import ShardedResult
+    from analyzers.shards.cluster.engine import ShardedResult
     from analyzers.shards.merge import MergedTrace
     from analyzers.shards.plan import Plan
     from analyzers.trace import Trace
@@ -152,7 +152,7 @@ class LogSource:
 
     def trace_with_ray(self, address: str | None, shard_bytes: int) -> "ShardedResult":
         """The Trace of the logs, made on a Ray cluster, without the shards that it could not read."""
-        from analyzers.shards.ray_engine import trace_with_ray
+        from analyzers.shards.cluster.on_ray import trace_with_ray
 
         plan = self.plan(shard_bytes)
         with console.progress("reaching the cluster") as say:

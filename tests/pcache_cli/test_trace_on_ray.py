@@ -8,8 +8,8 @@ import pytest
 from analyzers.logs import read_log
 from analyzers.logs.inputs import find_sources
 from analyzers.pipeline import trace_log
-from analyzers.shards import ray_engine
-from analyzers.shards.cluster_engine import PoisonedShard, ShardedResult
+from analyzers.shards.cluster import on_ray
+from analyzers.shards.cluster.engine import PoisonedShard, ShardedResult
 from analyzers.shards.plan import FilePart, Plan, Shard
 from analyzers.trace_file import load_trace
 from tests.command_line import pcache
@@ -26,7 +26,7 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, *poisoned: PoisonedShard) -> li
         traced = trace_log(read_log([str(LOG)]))
         return ShardedResult(traced.trace, traced.log, poisoned)
 
-    monkeypatch.setattr(ray_engine, "trace_with_ray", trace_with_ray)
+    monkeypatch.setattr(on_ray, "trace_with_ray", trace_with_ray)
     return asked
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from analyzers.shards.cluster import Cluster
-from analyzers.shards.forest import balance, number_groups
-from analyzers.shards.shard_tasks import Placing
-from analyzers.shards.tree_tasks import Branches, Cuts, Roots, Routes, root_branches, shard_roots
+from analyzers.shards.cluster.forest import balance, number_groups
+from analyzers.shards.cluster.protocol import Cluster
+from analyzers.shards.cluster.shard_tasks import Placing
+from analyzers.shards.cluster.tree_tasks import Branches, Cuts, Roots, Routes, root_branches, shard_roots
 from analyzers.trace import Int64
 
 _MOST_ROUNDS = 12

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from analyzers.errors import CannotEvaluateError, PcacheError
 from analyzers.pipeline import TraceOptions
 from analyzers.request import Log
-from analyzers.shards.cluster import Cluster, TaskError
-from analyzers.shards.exchange import ShardPieces, merge_on_cluster
-from analyzers.shards.forest import ROOT_TOKENS
+from analyzers.shards.cluster.exchange import ShardPieces, merge_on_cluster
+from analyzers.shards.cluster.forest import ROOT_TOKENS
+from analyzers.shards.cluster.protocol import Cluster, TaskError
+from analyzers.shards.cluster.shard_tasks import Head, make_pieces
 from analyzers.shards.merged_rows import stale_pieces
 from analyzers.shards.plan import FilePart, Plan, Shard, read_at_once
-from analyzers.shards.shard_tasks import Head, make_pieces
 from analyzers.shards.slices import needs_reading_together
 from analyzers.trace import Trace
 

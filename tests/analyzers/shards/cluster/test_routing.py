@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from analyzers.pipeline import TraceOptions
-from analyzers.shards.exchange import ShardPieces, merge_on_cluster
+from analyzers.shards.cluster.exchange import ShardPieces, merge_on_cluster
+from analyzers.shards.cluster.routing import route_requests
+from analyzers.shards.cluster.shard_tasks import Placing, head_of
+from analyzers.shards.cluster.tree_tasks import Routes, deal_requests
 from analyzers.shards.merge import merge_pieces
 from analyzers.shards.merged_rows import merge_rows
 from analyzers.shards.piece import Piece
 from analyzers.shards.piece_maker import PieceMaker
 from analyzers.shards.plan import plan_shards
 from analyzers.shards.room import MemoryRoom
-from analyzers.shards.routing import route_requests
-from analyzers.shards.shard_tasks import Placing, head_of
 from analyzers.shards.slices import read_slices
-from analyzers.shards.tree_tasks import Routes, deal_requests
 from analyzers.tokenization import FIRST_VIRTUAL_ID
 from analyzers.trace_file import save_trace
 from tests.analyzers.chat_log import RULES, assistant, chat, system, user
-from tests.analyzers.shards.inline_cluster import InlineCluster
+from tests.analyzers.shards.cluster.inline_cluster import InlineCluster
 
 WORKERS = 4
 OPTIONS = TraceOptions(tokenizer="o200k")

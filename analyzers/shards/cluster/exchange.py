@@ -10,15 +10,15 @@ from analyzers.part_tokens import RequestTree, in_tokens
 from analyzers.pipeline import TraceOptions
 from analyzers.request_table import Boundaries
 from analyzers.reuse import reusable_depth
-from analyzers.shards.chunk_tasks import chunk_parts, count_seen, first_of_part
-from analyzers.shards.cluster import Cluster
-from analyzers.shards.forest import ROOT_TOKENS, graft, grow_crown
+from analyzers.shards.cluster.chunk_tasks import chunk_parts, count_seen, first_of_part
+from analyzers.shards.cluster.forest import ROOT_TOKENS, graft, grow_crown
+from analyzers.shards.cluster.protocol import Cluster
+from analyzers.shards.cluster.routing import route_requests
+from analyzers.shards.cluster.shard_tasks import Head, Placing, layouts
+from analyzers.shards.cluster.tree_tasks import deal_requests, grow_share
 from analyzers.shards.merge import MergedTrace, finished, merge_boundaries
 from analyzers.shards.merged_rows import MergedRows, merge_rows
 from analyzers.shards.room import MemoryRoom
-from analyzers.shards.routing import route_requests
-from analyzers.shards.shard_tasks import Head, Placing, layouts
-from analyzers.shards.tree_tasks import deal_requests, grow_share
 from analyzers.tokenization import FIRST_VIRTUAL_ID
 from analyzers.trace import MISSING, Int64
 

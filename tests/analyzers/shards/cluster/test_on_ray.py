@@ -15,17 +15,17 @@ from analyzers.errors import InputError, UsageError
 from analyzers.logs import read_log
 from analyzers.logs.inputs import STDIN, Source
 from analyzers.pipeline import TraceOptions, trace_log
-from analyzers.shards.cluster import TaskError
-from analyzers.shards.cluster_engine import ShardedResult
+from analyzers.shards.cluster.engine import ShardedResult
+from analyzers.shards.cluster.on_ray import RETRIES, RayCluster, trace_with_ray
+from analyzers.shards.cluster.protocol import TaskError
 from analyzers.shards.plan import FilePart, Plan, Shard, plan_shards
-from analyzers.shards.ray_engine import RETRIES, RayCluster, trace_with_ray
 from analyzers.trace_file import save_trace
 from tests.analyzers.chat_log import RULES, chat, user
 from tests.shared_folder import SHARED, needs_shared
 
 ray = pytest.importorskip("ray")
 
-SAMPLES = Path(__file__).resolve().parents[3] / "sample_logs"
+SAMPLES = Path(__file__).resolve().parents[4] / "sample_logs"
 DATA = sorted(path for path in (SHARED / "data").iterdir() if path.is_dir()) if SHARED else []
 MEMORY = 80 * 2**20
 

@@ -14,8 +14,8 @@ from typing import Any
 from analyzers.errors import PcacheError, UsageError
 from analyzers.logs.inputs import STDIN
 from analyzers.pipeline import TraceOptions
-from analyzers.shards.cluster import TaskError
-from analyzers.shards.cluster_engine import Progress, ShardedResult, trace_on_cluster
+from analyzers.shards.cluster.engine import Progress, ShardedResult, trace_on_cluster
+from analyzers.shards.cluster.protocol import TaskError
 from analyzers.shards.plan import Plan
 
 RETRIES = 2

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzers.shards.chunk_firsts import ChunkRecords, chunk_records, first_rows, run_uses, tokens_seen
+from analyzers.shards.cluster.shard_tasks import Placing
 from analyzers.shards.piece import Piece
-from analyzers.shards.shard_tasks import Placing
 from analyzers.trace import Int32, Int64
 
 _Number = TypeVar("_Number", np.int32, np.int64)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analyzers.part_tokens import as_offsets
 from analyzers.prefix_tree import TokenRuns, TreeWithOutputs, build_prefix_tree
-from analyzers.shards.forest import (
+from analyzers.shards.cluster.forest import (
     Sequences,
     balance,
     beginnings,

@@ -17,7 +17,7 @@ from analyzers.part_tokens import as_offsets, positions
 from analyzers.prefix_tree import TokenRuns, UInt32
 from analyzers.request_rows import stacked as lists_stacked
 from analyzers.request_rows import taken
-from analyzers.shards.forest import Sequences, UInt64, in_request_order
+from analyzers.shards.cluster.forest import Sequences, UInt64, in_request_order
 from analyzers.shards.piece import DistinctRuns
 from analyzers.tokenization import FIRST_VIRTUAL_ID
 from analyzers.trace import Int32, Int64, Ragged

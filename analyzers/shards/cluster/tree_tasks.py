@@ -7,7 +7,7 @@ import numpy as np
 
 from analyzers.prefix_tree import TokenRuns
 from analyzers.request_rows import taken
-from analyzers.shards.forest import (
+from analyzers.shards.cluster.forest import (
     Grove,
     Sequences,
     crown_share,
@@ -16,7 +16,7 @@ from analyzers.shards.forest import (
     root_keys,
     select,
 )
-from analyzers.shards.parcels import (
+from analyzers.shards.cluster.parcels import (
     Parcel,
     deal,
     longest_sequences,
@@ -24,8 +24,8 @@ from analyzers.shards.parcels import (
     put_together,
     sequences_of,
 )
+from analyzers.shards.cluster.shard_tasks import Placing
 from analyzers.shards.piece import Piece, UInt64
-from analyzers.shards.shard_tasks import Placing
 from analyzers.trace import Int64, Ragged
 
 

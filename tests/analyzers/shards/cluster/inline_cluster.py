@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from analyzers.errors import PcacheError
-from analyzers.shards.cluster import TaskError
+from analyzers.shards.cluster.protocol import TaskError
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ from analyzers.errors import CannotEvaluateError, InputError
 from analyzers.logs import read_log
 from analyzers.logs.inputs import Source
 from analyzers.pipeline import TraceOptions, trace_log
-from analyzers.shards.cluster_engine import PoisonedShard, ShardedResult, trace_on_cluster
+from analyzers.shards.cluster.engine import PoisonedShard, ShardedResult, trace_on_cluster
+from analyzers.shards.cluster.shard_tasks import make_pieces
+from analyzers.shards.cluster.tree_tasks import grow_share
 from analyzers.shards.plan import FilePart, Plan, Shard, plan_shards
-from analyzers.shards.shard_tasks import make_pieces
-from analyzers.shards.tree_tasks import grow_share
 from analyzers.trace_file import save_trace
 from pcache_cli.reports.analyze import account_of
 from tests.analyzers.chat_log import RULES, chat, user
-from tests.analyzers.shards.inline_cluster import InlineCluster
+from tests.analyzers.shards.cluster.inline_cluster import InlineCluster
 
-SAMPLES = Path(__file__).resolve().parents[3] / "sample_logs"
+SAMPLES = Path(__file__).resolve().parents[4] / "sample_logs"
 
 
 @dataclass(frozen=True)

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from analyzers.pipeline import TraceOptions
-from analyzers.shards.exchange import ShardPieces, merge_on_cluster
+from analyzers.shards.cluster.exchange import ShardPieces, merge_on_cluster
+from analyzers.shards.cluster.shard_tasks import head_of
 from analyzers.shards.merge import MergedTrace, merge_pieces
 from analyzers.shards.piece import Piece
 from analyzers.shards.piece_maker import PieceMaker
 from analyzers.shards.plan import plan_shards
 from analyzers.shards.room import MemoryRoom
-from analyzers.shards.shard_tasks import head_of
 from analyzers.shards.slices import read_slices
 from analyzers.trace_file import save_trace
 from pcache_cli.reports.analyze import account_of
 from tests.analyzers.chat_log import assistant, chat, user
-from tests.analyzers.shards.inline_cluster import InlineCluster
+from tests.analyzers.shards.cluster.inline_cluster import InlineCluster
 
-SAMPLES = Path(__file__).resolve().parents[3] / "sample_logs"
+SAMPLES = Path(__file__).resolve().parents[4] / "sample_logs"
 
 
 def pieces_of(path: Path, options: TraceOptions, slice_bytes: int) -> list[Piece]:

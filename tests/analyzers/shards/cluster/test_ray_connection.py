@@ -9,11 +9,11 @@ import pytest
 from analyzers.errors import UsageError
 from analyzers.logs import read_log
 from analyzers.pipeline import TraceOptions, trace_log
+from analyzers.shards.cluster.on_ray import trace_with_ray
 from analyzers.shards.plan import plan_shards
-from analyzers.shards.ray_engine import trace_with_ray
 from analyzers.trace_file import save_trace
 
-SAMPLE = Path(__file__).resolve().parents[3] / "sample_logs" / "rag_shuffled.jsonl"
+SAMPLE = Path(__file__).resolve().parents[4] / "sample_logs" / "rag_shuffled.jsonl"
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analyzers.part_tokens import as_offsets
 from analyzers.prefix_tree import TreeWithOutputs, build_prefix_tree, plain_runs
-from analyzers.shards.forest import (
+from analyzers.shards.cluster.forest import (
     balance,
     crown_share,
     graft,
@@ -19,7 +19,7 @@ from analyzers.shards.forest import (
     root_keys,
     select,
 )
-from analyzers.shards.parcels import (
+from analyzers.shards.cluster.parcels import (
     Parcel,
     deal,
     equal_hashes,

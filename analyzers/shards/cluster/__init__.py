@@ -1,0 +1,1 @@
+"""A log in shards on many machines: tasks that read, what they send each other, and the trace made of it."""
