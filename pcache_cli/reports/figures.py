@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from analyzers.errors import InputError
 from pcache_cli.console import plain
+from pcache_cli.reports.tables import FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,16 +86,11 @@ def compared(before: Figures, now: Figures) -> list[Compared]:
 
 def print_comparison(out: "Console", path: Path, rows: list[Compared]) -> None:
     """A table of both runs."""
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    table = Table(title=f"Beside {plain(str(path))}", box=SIMPLE, title_justify="left")
-    table.add_column("figure")
-    for column in ("before", "now", "change"):
-        table.add_column(column, justify="right")
+    table = FittedTable(f"Beside {plain(str(path))}", "figure", "before", "now", "change")
     for row in rows:
         change = "" if row.change is None else f"{_figure(row.change)}"
         table.add_row(plain(row.name), _figure(row.before), _figure(row.now), change)
+    out.print()
     out.print(table)
 
 

@@ -141,7 +141,15 @@ def _reasons(summary: ReplaySummary) -> FittedTable:
 def _requests(requests: Sequence[ReplayedRequest], total: int) -> FittedTable:
     title = "Request by request" if len(requests) == total else "Requests that differ from the log"
     table = FittedTable(
-        title, "request", "prompt", "read", "logged", "written", "logged", "why no more", "beside the log"
+        title,
+        "request",
+        "prompt",
+        "read",
+        "logged read",
+        "written",
+        "logged written",
+        "why no more",
+        "beside the log",
     )
     for request in requests:
         mark = "" if request.exact or request.read is None else "~"

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from pcache_cli.console import plain
 from pcache_cli.reports.numbers import count, counted, duration, percent, points, short_count
+from pcache_cli.reports.tables import FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from analyzers.trace import Int64
     from simulators.latency import TtftSummary
@@ -53,16 +53,18 @@ def print_sweep(out: "Console", sweep: "Sweep", kv: KvSize) -> None:
     out.print(_sweep_verdict(sweep, kv))
     if sweep.sample is not None:
         out.print(_estimate(sweep, sweep.sample, kv))
-    out.print()
-    out.print(_sizes_table(sweep, kv))
+    tables = [_sizes_table(sweep, kv)]
     middle = sweep.sizes[len(sweep.sizes) // 2]
     if len(middle.capacity_blocks) > 1 or len(middle.ttl_s) == 1:
-        out.print(_capacity_table(sweep, kv))
+        tables.append(_capacity_table(sweep, kv))
     if len(middle.ttl_s) > 1:
-        out.print(_ttl_table(sweep))
-    out.print(_doubling_table(sweep, middle, kv))
+        tables.append(_ttl_table(sweep))
+    tables.append(_doubling_table(sweep, middle, kv))
     if sweep.reuse_interval_s or sweep.working_sets:
-        out.print(_time_table(sweep, kv))
+        tables.append(_time_table(sweep, kv))
+    for table in tables:
+        out.print()
+        out.print(table)
     twice = max(int(s.duplicate_writes.max(initial=0)) for s in sweep.sizes)
     if twice:
         out.print(
@@ -103,8 +105,18 @@ def _estimate(sweep: "Sweep", sample: "SampleAccount", kv: KvSize) -> str:
     )
 
 
-def _sizes_table(sweep: "Sweep", kv: KvSize) -> "Table":
-    table = _table("Block sizes", "block", "unbounded", "knee (99 %)", "flat from", "p50", "p90", "p99")
+def _sizes_table(sweep: "Sweep", kv: KvSize) -> FittedTable:
+    table = FittedTable(
+        "Block sizes (p50, p90, p99: room that so much of the hits needs)",
+        "block",
+        "unbounded",
+        "knee (99 %)",
+        "flat from",
+        "p50",
+        "p90",
+        "p99",
+        text=(),
+    )
     for s in sweep.sizes:
         at = [kv.size(s.stack_distance_blocks[p] * s.block_size) for p in (0.5, 0.9, 0.99)]
         table.add_row(
@@ -114,14 +126,15 @@ def _sizes_table(sweep: "Sweep", kv: KvSize) -> "Table":
             "unknown" if s.flat_blocks is None else kv.size(s.flat_blocks * s.block_size),
             *at,
         )
-    table.caption = "p50, p90, p99: room that so much of the hits needs"
     return table
 
 
-def _capacity_table(sweep: "Sweep", kv: KvSize) -> "Table":
+def _capacity_table(sweep: "Sweep", kv: KvSize) -> FittedTable:
     points = len(sweep.sizes[0].capacity_blocks)
-    table = _table(
-        "Hit ratio by capacity, longest lifetime", "capacity", *(f"block {s.block_size}" for s in sweep.sizes)
+    table = FittedTable(
+        f"Hit ratio by capacity, {_longest(sweep.sizes[0].ttl_s)}",
+        "capacity",
+        *(f"block {s.block_size}" for s in sweep.sizes),
     )
     for c in _spread(points):
         first = sweep.sizes[0]
@@ -139,9 +152,9 @@ def _hit_ratio(hits: "Int64", errors: "Int64 | None", at: int, sweep: "Sweep") -
     return ratio if errors is None else f"{ratio} ± {points(_ratio(int(errors[at]), sweep))}"
 
 
-def _ttl_table(sweep: "Sweep") -> "Table":
+def _ttl_table(sweep: "Sweep") -> FittedTable:
     ttls = sweep.sizes[0].ttl_s
-    table = _table(
+    table = FittedTable(
         "Hit ratio by lifetime, room without end", "ttl", *(f"block {s.block_size}" for s in sweep.sizes)
     )
     for t in _spread(len(ttls)):
@@ -150,8 +163,8 @@ def _ttl_table(sweep: "Sweep") -> "Table":
     return table
 
 
-def _doubling_table(sweep: "Sweep", size: "BlockSweep", kv: KvSize) -> "Table":
-    table = _table(
+def _doubling_table(sweep: "Sweep", size: "BlockSweep", kv: KvSize) -> FittedTable:
+    table = FittedTable(
         f"What each doubling buys (blocks of {size.block_size})",
         "room",
         "hit ratio",
@@ -175,8 +188,8 @@ def _doubling(steps: "Sequence[Doubling]", k: int, sweep: "Sweep", show) -> list
     return [show(step.value), percent(_ratio(step.hit_tokens, sweep)), gained]
 
 
-def _time_table(sweep: "Sweep", kv: KvSize) -> "Table":
-    table = _table("Over time", "", "p50", "p90", "p99", "largest")
+def _time_table(sweep: "Sweep", kv: KvSize) -> FittedTable:
+    table = FittedTable("Over time", "", "p50", "p90", "p99", "largest")
     if sweep.reuse_interval_s:
         known = sweep.reuse_interval_s
         at = [duration(known[p]) if p in known else "unknown" for p in (0.5, 0.9, 0.99, 1.0)]
@@ -200,7 +213,7 @@ def print_run(
     if run.capacity_tokens is not None and kv.per_token is not None:
         out.print(f"capacity: {kv.size(run.capacity_tokens)}", style="dim")
     out.print()
-    table = _table("Every prompt token", "class", "tokens", "share")
+    table = FittedTable("Every prompt token", "class", "tokens", "share")
     for kind, tokens in run.by_request.totals().items():
         if tokens:
             words = _CLASS_WORDS[kind]
@@ -248,14 +261,16 @@ def _print_replay(out: "Console", run: "Run", kv: KvSize) -> None:
     if waited:
         out.print(f"requests waited {duration(waited)} in all for another one's prefill")
     if len(run.replay.tiers) > 1:
-        table = _table("Tiers", "tier", "blocks", "hit blocks", "moved in", "moved out")
+        table = FittedTable("Tiers", "tier", "blocks", "hit blocks", "moved in", "moved out")
         for tier in run.replay.tiers:
             moved = [
                 _moved(tier.moved_in_blocks, tier.bytes_in),
                 _moved(tier.moved_out_blocks, tier.bytes_out),
             ]
             table.add_row(plain(tier.name), count(tier.capacity_blocks), count(tier.hit_blocks), *moved)
+        out.print()
         out.print(table)
+        out.print()
     for event in run.replay.invalidations:
         places = ", ".join(
             f"{reach.blocks:,} in {reach.tier}"
@@ -281,6 +296,12 @@ def _ratio(tokens: int, sweep: "Sweep") -> float | None:
     return tokens / sweep.prompt_tokens if sweep.prompt_tokens else None
 
 
+def _longest(ttls: "Sequence[float | None]") -> str:
+    """The lifetime that holds where only one is shown: the last, which is the longest."""
+    words = "no expiry" if ttls[-1] is None else f"a lifetime of {duration(ttls[-1])}"
+    return words if len(ttls) == 1 else f"{words} (the longest)"
+
+
 def _lifetime(ttl: float | None) -> str:
     return "no expiry" if ttl is None else duration(ttl)
 
@@ -297,18 +318,6 @@ def _spread(points: int) -> list[int]:
     if points <= _MOST_ROWS:
         return list(range(points))
     return sorted({round(k * (points - 1) / (_MOST_ROWS - 1)) for k in range(_MOST_ROWS)})
-
-
-def _table(title: str, *columns: str) -> "Table":
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    table = Table(
-        title=title, box=SIMPLE, title_justify="left", caption_justify="left", min_width=len(title) + 2
-    )
-    for k, column in enumerate(columns):
-        table.add_column(column, justify="left" if k == 0 else "right")
-    return table
 
 
 def run_document(run: "Run") -> dict[str, object]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _GAP = 2
-_UNBROKEN = 12
-"""Cells up to this width stay on one line: figures with their unit, names, ids."""
+_UNBROKEN_TEXT, _UNBROKEN_FIGURE = 12, 18
+"""Cells up to this width stay on one line: names and ids; figures with their unit, or in two units."""
 _FOLDED = 24
 """A word longer than this may be broken in a column of text: a path, an id."""
 
@@ -34,6 +34,10 @@ class FittedTable:
         self._rows.append((cells, style))
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        from rich.text import Text
+
+        if self._title:
+            yield Text(self._title, style="table.title")
         widths = self._widths(options.max_width)
         if widths is None:
             yield from self._stacked(options.max_width)
@@ -44,8 +48,6 @@ class FittedTable:
         from rich.table import Table
 
         table = Table(
-            title=self._title or None,
-            title_justify="left",
             box=None,
             pad_edge=False,
             show_header=any(self._columns),
@@ -63,11 +65,12 @@ class FittedTable:
         columns = [[_parsed(cells[n]) for cells, _ in self._rows] for n in range(len(heads))]
         widths, whole, least = [], [], []
         for n, (head, cells) in enumerate(zip(heads, columns, strict=True)):
+            is_text = n in self._text
+            kept = [_unbroken(text, _UNBROKEN_TEXT if is_text else _UNBROKEN_FIGURE) for text in cells]
             widths.append(max(1, *(text.cell_len for text in (head, *cells))))
-            whole.append(max(1, _longest_word(head), *map(_unbroken, cells)))
+            whole.append(max(1, _longest_word(head), *kept))
             folded = min(_longest_word(head), _FOLDED)
-            limit = _FOLDED if n in self._text else room
-            least.append(max(1, folded, *(min(_unbroken(text), limit) for text in cells)))
+            least.append(max(1, folded, *(min(width, _FOLDED if is_text else width) for width in kept)))
         room -= _GAP * (len(widths) - 1)
         if sum(least) > room:
             return None
@@ -78,13 +81,11 @@ class FittedTable:
         from rich.padding import Padding
         from rich.text import Text
 
-        if self._title:
-            yield Text(self._title, style="table.title")
         for cells, style in self._rows:
             heads, parts = [], []
             for place, (name, cell) in enumerate(zip(self._columns, cells, strict=True)):
                 value = _parsed(cell).plain
-                named = f"{name} {value}" if name else value
+                named = f"{name}: {value}" if name else value
                 if value and place < self._head:
                     heads.append(value if place in self._text else named)
                 elif value:
@@ -106,9 +107,9 @@ def _longest_word(text: "Text") -> int:
     return max(map(cell_len, text.plain.split()), default=0)
 
 
-def _unbroken(text: "Text") -> int:
+def _unbroken(text: "Text", short: int) -> int:
     """The width at which nothing that belongs together is parted: a short cell, the words of a longer one."""
-    return text.cell_len if text.cell_len <= _UNBROKEN else _longest_word(text)
+    return text.cell_len if text.cell_len <= short else _longest_word(text)
 
 
 def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:

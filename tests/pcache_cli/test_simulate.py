@@ -56,6 +56,14 @@ def test_a_sweep_answers_with_the_ceiling_and_the_knee(log: Path):
     assert "knee" in found["definitions"]
 
 
+def test_the_table_by_capacity_says_which_lifetime_it_is_for(log: Path):
+    words = (log, "--block-size", 16, "--capacity", "128tokens,256tokens")
+    assert "Hit ratio by capacity, no expiry (the longest)" in _run(*words)
+    assert "Hit ratio by capacity, a lifetime of 10.0 min (the longest)" in _run(*words, "--ttl", "30s,10m")
+    assert "Hit ratio by capacity, a lifetime of 30 s\n" in _run(*words, "--ttl", "30s")
+    assert "Hit ratio by capacity, no expiry\n" in _run(*words, "--ttl", "none")
+
+
 def test_the_same_input_gives_the_same_bytes(log: Path):
     assert _run(log, "--json", "-q") == _run(log, "--json", "-q")
     words = (log, "--engine", "vllm", "--num-gpu-blocks", 20, "--json", "-q")

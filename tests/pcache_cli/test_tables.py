@@ -57,10 +57,27 @@ def test_rows_become_lines_with_the_names_of_the_columns_where_columns_do_not_fi
         "Breakers",
         "PC101  a clock at messages[0].content,",
         "character 55",
-        "  requests 35 · fix brings 42,836",
+        "  requests: 35 · fix brings: 42,836",
         "PC210  the same passages in another",
         "order",
-        "  requests 21 · fix brings 34,493",
+        "  requests: 21 · fix brings: 34,493",
+    ]
+
+
+def test_a_title_may_be_wider_than_its_table():
+    table = FittedTable("Hit ratio by capacity, no expiry", "room", "ratio")
+    table.add_row("1k", "36.8 %")
+    assert drawn(table, 60) == ["Hit ratio by capacity, no expiry", "room   ratio", "1k    36.8 %"]
+
+
+def test_a_figure_in_two_units_is_not_parted():
+    table = FittedTable("", "block", "knee (99 %)", "flat from", text=())
+    table.add_row("512", "187.4k (22.9 GiB)", "199.7k (24.4 GiB)")
+    assert drawn(table, 44)[-1] == "  512  187.4k (22.9 GiB)  199.7k (24.4 GiB)"
+    assert drawn(table, 40) == [
+        "block: 512",
+        "  knee (99 %): 187.4k (22.9 GiB)",
+        "  flat from: 199.7k (24.4 GiB)",
     ]
 
 
@@ -117,6 +134,9 @@ def test_no_word_and_no_figure_is_lost_at_any_width(rows, width):
         ("analyze", "rag_shuffled.jsonl"),
         ("analyze", "coding_agent_markers.jsonl", "--markers"),
         ("cost", "coding_agent_markers.jsonl", "--by", "model,route,breaker"),
+        ("simulate", "hash_trace.jsonl", "--model", "llama-3.1-8b"),
+        ("simulate", "coding_agent_markers.jsonl", "--provider", "auto"),
+        ("simulate", "support_bot_clock.jsonl", "--capacity", "200blocks", "--tier", "cpu=4096blocks"),
     ],
 )
 def test_reports_cut_nothing_on_a_narrow_terminal(monkeypatch, command, width):
