@@ -153,7 +153,7 @@ def replay_provider(
     )
     from simulators.price_files import load_price_book
     from simulators.prices_base import seller_names
-    from simulators.providers.known_models import check_model
+    from simulators.providers.known_models import check_model, note_of_other_rules
     from simulators.providers.replay import replay
     from simulators.providers.rules import load_rule_book
     from simulators.providers.summary import DEFINITIONS, replayed_requests, summarise_replay
@@ -180,7 +180,9 @@ def replay_provider(
     change = replace(change, fixed_layout=played.fixed)
     result = replay(played.trace, rules, played.requests, named, change)
     summary = summarise_replay(played.trace, result, prices, played.requests)
-    summary = replace(summary, notes=[*played.notes, *summary.notes])
+    other = None if change.model is None else note_of_other_rules(change.model, result.rules, rules)
+    notes = [*played.notes, *([other] if other else []), *summary.notes]
+    summary = replace(summary, notes=notes)
     baseline = None
     if what_if:
         baseline = summarise_replay(trace, replay(trace, rules, requests, named), prices, requests)

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from analyzers.errors import UsageError
 from simulators.prices import PriceBook
 from simulators.prices_base import model_names
-from simulators.providers.rules import RuleBook, load_rule_book
+from simulators.providers.rules import CacheRules, RuleBook, load_rule_book
 
 _NEAR = 3
 _LOOKED_AT = 30
@@ -25,6 +25,20 @@ def check_model(model: str, providers: Sequence[str | None], prices: PriceBook, 
         f"--what-if model={model}: this model has no known price here and no rules of its own; {hint}give its prices "
         "with --prices FILE, or its rules with --rules FILE"
     )
+
+
+def note_of_other_rules(model: str, played: Iterable[CacheRules], rules: RuleBook) -> str | None:
+    """What to say where rules were played that are not those of the model's maker; None where they are."""
+    own = rules.rules(None, model)
+    if own is None:
+        return None
+    for used in played:
+        if own.provider not in (used.provider, rules.files[used.provider].extends):
+            return (
+                f"{model} is played under the rules of {used.title}; for those of {own.title} "
+                f"ask with --provider {own.provider}"
+            )
+    return None
 
 
 def _is_priced(model: str, providers: Iterable[str | None], prices: PriceBook) -> bool:

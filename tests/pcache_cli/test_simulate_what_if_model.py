@@ -40,6 +40,14 @@ def test_a_model_that_only_another_seller_has_is_refused():
     assert b"no known price here" in done.stderr
 
 
+def test_rules_that_are_not_those_of_the_models_maker_are_named():
+    note = b"gpt-5 is played under the rules of Anthropic; for those of OpenAI ask with --provider openai"
+    assert note in b" ".join(_play("gpt-5").stdout.split())
+    assert b"is played under" not in _play("claude-opus-5").stdout
+    done = pcache("simulate", LOG, "--provider", "openai", "--what-if", "model=gpt-5", "-q")
+    assert b"is played under" not in done.stdout
+
+
 def test_the_prices_of_a_file_make_a_model_known(tmp_path: Path):
     prices = tmp_path / "prices.yaml"
     prices.write_text("our-own-model: {input: 3, output: 15, read: 0.3, write5m: 3.75}\n")
