@@ -88,9 +88,13 @@ def gather_report(source: "LogSource", words: ReportWords) -> LogReport:
     from simulators import runs as run_figures
     from simulators.miss_timeline import miss_timeline
     from simulators.price_files import load_price_book
+    from simulators.prices_base import seller_names
+    from simulators.providers.known_models import check_model
     from simulators.providers.rules import load_rule_book
 
     prices, rules = load_price_book(words.prices), load_rule_book(words.rules)
+    if words.assume_model is not None:
+        check_model("--assume-model ", words.assume_model, seller_names(), prices, rules)
     missing: dict[str, str] = {}
     traced: TracedLog | None = None
     account = study = None

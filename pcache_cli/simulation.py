@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_SIZES = (1, 16, 128)
 _DEFAULT_SIZE = 16
+_WHAT_IF_MODEL = "--what-if model="
 _WORKING = "simulating (the first time on a machine, kernels are compiled)"
 
 
@@ -171,10 +172,10 @@ def replay_provider(
     named = None if provider == "auto" else provider
     rules.check_name(named)
     if change.model is not None:
-        check_model(change.model, seller_names(), prices, rules)
+        check_model(_WHAT_IF_MODEL, change.model, seller_names(), prices, rules)
     trace, traced = question.read()
     if change.model is not None:
-        check_model(change.model, [*trace.requests.provider.values, None], prices, rules)
+        check_model(_WHAT_IF_MODEL, change.model, [*trace.requests.provider.values, None], prices, rules)
     requests = None if traced is None else traced.log.requests
     played = fixed_log(traced, trace.info.sources) if change.fixed_layout else PlayedLog(trace, requests)
     change = replace(change, fixed_layout=played.fixed)

@@ -81,6 +81,8 @@ def cost(
     from simulators.cost import DEFINITIONS, priced_rows
     from simulators.cost_overview import cost_overview, with_assumed_model
     from simulators.price_files import load_price_book
+    from simulators.prices_base import seller_names
+    from simulators.providers.known_models import check_model
     from simulators.providers.rules import load_rule_book
 
     groups = split_list(by)
@@ -90,6 +92,8 @@ def cost(
             raise UsageError(f"--by {name} is not a field of the bill; there are {', '.join(known)}")
     check_table_and_plot(output, None)
     book, rule_book = load_price_book(prices or []), load_rule_book(rules or [])
+    if assume_model is not None:
+        check_model("--assume-model ", assume_model, seller_names(), book, rule_book)
     columns = [name for name in groups if name != "breaker"]
     traced = None
     if source.is_trace():

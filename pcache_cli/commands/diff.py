@@ -41,6 +41,7 @@ def diff(
     """Compare two requests or two logs: what changed, what it costs, and whether that is too much."""
     from analyzers.errors import CannotEvaluateError
     from analyzers.log_difference import compare_logs
+    from analyzers.logs.inputs import find_sources
     from pcache_cli import console
     from pcache_cli.log_source import LogSource
     from pcache_cli.reports.as_json import document
@@ -49,6 +50,7 @@ def diff(
 
     limit = None if max_regression is None else parse_share(max_regression)
     sources = [LogSource([name], format, None, tokenizer, None, namespace) for name in (before, after)]
+    find_sources([before, after])
     logs = [source.log() for source in sources]
     if before != after and all(len(log.requests) == 1 for log in logs):
         both = LogSource([before, after], format, None, tokenizer, None, "none")

@@ -1,4 +1,4 @@
-"""Whether a model that a what-if names is known to anybody, so that a slip is not played as a model of its own."""
+"""Whether a model that an option names is known to anybody, so that a slip is not taken for a model of its own."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -13,16 +13,18 @@ _NEAR = 3
 _LOOKED_AT = 30
 
 
-def check_model(model: str, providers: Sequence[str | None], prices: PriceBook, rules: RuleBook) -> None:
-    """Raises UsageError, with the names near it, for a model that no price at these providers and no rule file of
-    the user's is about."""
+def check_model(
+    option: str, model: str, providers: Sequence[str | None], prices: PriceBook, rules: RuleBook
+) -> None:
+    """Raises UsageError, with the names near it, for the model of this option when no price at these providers and
+    no rule file of the user's is about it."""
     if _is_priced(model, providers, prices) or _is_named(model, rules):
         return
     near = get_close_matches(model.lower(), sorted({*model_names(), *prices.own_names()}), _LOOKED_AT)
     shown = [name for name in near if _is_priced(name, providers, prices)][:_NEAR]
     hint = f"near it are {', '.join(shown)}; or " if shown else ""
     raise UsageError(
-        f"--what-if model={model}: this model has no known price here and no rules of its own; {hint}give its prices "
+        f"{option}{model}: this model has no known price here and no rules of its own; {hint}give its prices "
         "with --prices FILE, or its rules with --rules FILE"
     )
 
