@@ -93,10 +93,12 @@ class PythonFile:
 class PythonProject:
     """Parsed files by path, and answers about imports, kept for one run.
 
-    `heap` holds the lists, dicts and objects that the top levels of the files make; `cells` is how many there are.
+    `heap` holds the lists, dicts and objects that the top levels of the files make; `cells` is how many there are;
+    `reach` tells which functions may send a prompt.
     """
 
     heap: Any = None
+    reach: Any = None
     cells: int = 0
     files: dict[str, PythonFile | None] = field(default_factory=dict)
     _texts: dict[str, str | None] = field(default_factory=dict)

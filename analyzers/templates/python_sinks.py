@@ -9,6 +9,7 @@ import analyzers.templates.python_patterns as patterns
 from analyzers.templates.parts import Parameter, Part, Prompt, Scope, Span, Text, Value
 from analyzers.templates.python_names import dotted_name
 from analyzers.templates.python_request import RequestParts, is_message_list
+from analyzers.templates.python_sources import is_of_python
 from analyzers.templates.python_state import Emitted, Run
 from analyzers.templates.python_values import (
     Abstract,
@@ -153,6 +154,8 @@ def _members(
     if _VLLM.search(called) or (called in ("llm.generate", "llm.chat", "self.llm.generate", "self.llm.chat")):
         pieces.setdefault("messages" if called.endswith("chat") else "prompts", given.get(0) or Words(()))
         return (CHAT if called.endswith("chat") else COMPLETION), pieces
+    if function is not None and is_of_python(called):
+        return None
     if "messages" in pieces and is_message_list(run, pieces["messages"]):
         return CHAT, pieces
     if _INVOKES.search(called) and given.positional:

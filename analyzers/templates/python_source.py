@@ -23,6 +23,7 @@ from analyzers.templates.python_project import (
     names_a_call,
     syntax_problem,
 )
+from analyzers.templates.python_reach import Reach
 from analyzers.templates.python_state import (
     STEPS_PER_ENTRY,
     STEPS_PER_FILE,
@@ -74,8 +75,13 @@ def _follow(project: PythonProject, file: PythonFile) -> list[Emitted]:
     """Every prompt that some way through the file sends."""
     if project.heap is None:
         project.heap = Store()
+    if project.reach is None:
+        project.reach = Reach(project)
     entries = _of_interest(project, file)
     if not entries and not names_a_call(file.text):
+        return []
+    entries = [(node, kind) for node, kind in entries if project.reach.may_send(file, node, kind)]
+    if not entries and "global " not in file.text and not project.reach.may_send(file, None):
         return []
     run = Run(project, Frame(file, Store(), lasting=Scope.SESSION), project.heap)
     file.values = run.frame.names

@@ -1,6 +1,7 @@
 """Calls of Python libraries whose results change, by their full names, and those that change nothing."""
 
 import re
+import sys
 
 from analyzers.templates.parts import Cause
 
@@ -105,6 +106,16 @@ def is_pure(dotted: str) -> bool:
         if owner in PURE_MODULES:
             return True
     return dotted in BUILTINS
+
+
+def is_of_python(dotted: str) -> bool:
+    """True for a function of Python's own library: it calls no model.
+
+    Not for `dict`, which makes the body of a request, and objects: a mock stands for any.
+    """
+    if "()" in dotted:
+        return False
+    return dotted.partition(".")[0] in sys.stdlib_module_names or (dotted in BUILTINS and dotted != "dict")
 
 
 def loads_a_prompt(function: str) -> bool:

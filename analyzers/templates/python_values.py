@@ -7,7 +7,7 @@ change stand in a heap and are referred to by `Ref`. All values are immutable; t
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from analyzers.templates.parts import Cause, Condition, Guard, Span, Text, Value
@@ -88,9 +88,14 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several values, each under its guards."""
+    """One of several values, each under its guards; `leaves` is how many there are, those of choices inside too."""
 
     arms: tuple[tuple[tuple[Guard, ...], "Abstract"], ...]
+    leaves: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        leaves = sum(_leaves(arm) for _, arm in self.arms)
+        object.__setattr__(self, "leaves", leaves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +266,13 @@ def merged(guard: Guard, first: Abstract, second: Abstract | None) -> Abstract:
         mine = [replace(part, guards=_under((guard,), part.guards)) for part in ours]
         rest = [replace(part, guards=_under(other, part.guards)) for part in theirs]
         return Words((*head, *mine, *rest, *tail)[:MOST_PARTS])
+    if _leaves(first) + _leaves(second) > MOST_PARTS:
+        return first  # Each round of a loop doubles a choice between itself and something made of it.
     return Choice((((guard,), first), (other, second)))
+
+
+def _leaves(value: Abstract) -> int:
+    return value.leaves if isinstance(value, Choice) else 1
 
 
 def _merged_fields(guard: Guard, other: tuple[Guard, ...], first: Fields, second: Fields) -> Fields:
