@@ -65,11 +65,20 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All shards of a log. Equal fingerprints (hex) mean the same files, unchanged, shared out and read alike."""
+    """All shards of a log. Equal fingerprints (hex) mean the same files, unchanged, shared out and read alike.
+
+    `versions` are the files as they were when they were shared out.
+    """
 
     shards: tuple[Shard, ...]
     options: ReadOptions
     fingerprint: str
+    versions: tuple[tuple[Source, Version], ...]
+
+    @property
+    def has_stdin(self) -> bool:
+        """Whether standard input, which nobody can read twice, is among the files."""
+        return any(part.source.name == STDIN for shard in self.shards for part in shard.parts)
 
 
 def plan_shards(
@@ -102,33 +111,31 @@ def plan_shards(
         FilePart(number, source, None if reader is None else reader.name, version.size)
         for number, (source, version, reader) in enumerate(zip(sources, versions, readers, strict=True))
     ]
-    if any(reader is not None and reader.reach == "log" for reader in readers):
-        return Plan((Shard(0, tuple(parts), in_one_slice=True),), options, fingerprint)
-    if has_stdin:
-        return Plan(
-            (Shard(0, tuple(parts), in_one_slice=len(parts) > 1, slice_bytes=shard_bytes),),
-            options,
-            fingerprint,
-        )
-    together: dict[str, list[FilePart]] = {}
-    apart: list[FilePart] = []
-    for part, reader in zip(parts, readers, strict=True):
-        if reader is not None and reader.reach == "input":
-            together.setdefault(reader.name, []).append(part)
-        elif reader is not None and reader.reach == "record" and _is_large(part, shard_bytes):
-            apart.extend(_ranges(part, shard_bytes))
-        else:
-            apart.append(part)
-    shards = [(group, True) for group in together.values()]
-    shards += [(pack, False) for pack in _packs(apart, shard_bytes)]
-    shards.sort(key=lambda each: (each[0][0].file, each[0][0].source.start))
-    return Plan(
-        tuple(
-            Shard(number, tuple(group), whole, shard_bytes) for number, (group, whole) in enumerate(shards)
-        ),
-        options,
-        fingerprint,
-    )
+    shards = _shards(parts, readers, has_stdin, shard_bytes)
+    return Plan(shards, options, fingerprint, tuple(zip(sources, versions, strict=True)))
+
+
+def check_unchanged(plan: Plan) -> list[str]:
+    """Look at the files again when they have been read: notes on those that have grown since they were shared out.
+
+    Raises InputError for a file that was rewritten, cut or moved meanwhile, of which nobody knows what was read.
+    """
+    notes = []
+    for source, before in plan.versions:
+        try:
+            now = source.version()
+        except InputError:
+            if source.named:
+                raise
+            continue  # reading has counted it as unreadable, or had read it
+        if now == before:
+            continue
+        if before.size is None or now.size is None or now.size <= before.size:
+            raise InputError(
+                f"{source.name} was changed while it was read; run again when nobody writes to it."
+            )
+        notes.append(f"{source.name} grew while it was read: of what came later, some or all is missing")
+    return notes
 
 
 def read_at_once(plan: Plan) -> Plan:
@@ -147,7 +154,34 @@ def read_at_once(plan: Plan) -> Plan:
         whole[part.file] = replace(part, source=source, size=size)
     parts = tuple(whole[file] for file in sorted(whole))
     fingerprint = hashlib.blake2b(f"{plan.fingerprint} at once".encode(), digest_size=16).hexdigest()
-    return Plan((Shard(0, parts, in_one_slice=True),), plan.options, fingerprint)
+    return replace(plan, shards=(Shard(0, parts, in_one_slice=True),), fingerprint=fingerprint)
+
+
+def _shards(
+    parts: Sequence[FilePart],
+    readers: Sequence[type[Reader] | None],
+    has_stdin: bool,
+    shard_bytes: int,
+) -> tuple[Shard, ...]:
+    if any(reader is not None and reader.reach == "log" for reader in readers):
+        return (Shard(0, tuple(parts), in_one_slice=True),)
+    if has_stdin:
+        return (Shard(0, tuple(parts), in_one_slice=len(parts) > 1, slice_bytes=shard_bytes),)
+    together: dict[str, list[FilePart]] = {}
+    apart: list[FilePart] = []
+    for part, reader in zip(parts, readers, strict=True):
+        if reader is not None and reader.reach == "input":
+            together.setdefault(reader.name, []).append(part)
+        elif reader is not None and reader.reach == "record" and _is_large(part, shard_bytes):
+            apart.extend(_ranges(part, shard_bytes))
+        else:
+            apart.append(part)
+    shards = [(group, True) for group in together.values()]
+    shards += [(pack, False) for pack in _packs(apart, shard_bytes)]
+    shards.sort(key=lambda each: (each[0][0].file, each[0][0].source.start))
+    return tuple(
+        Shard(number, tuple(group), whole, shard_bytes) for number, (group, whole) in enumerate(shards)
+    )
 
 
 def _readers_of(sources: Sequence[Source], strict: bool) -> list[type[Reader] | None]:
