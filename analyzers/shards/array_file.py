@@ -56,15 +56,18 @@ def save_arrays(value: Any, path: Path) -> None:
     header = msgspec.msgpack.encode(_Header(placed, values))
     first = _first_byte(len(header))
     unfinished = path.with_name(path.name + ".unfinished")
-    with open(unfinished, "wb") as file:
-        file.write(_MAGIC + len(header).to_bytes(8, "little") + header)
-        for name, array in arrays.items():
-            file.seek(first + placed[name].start)
-            array.tofile(file)
-        file.truncate(first + size)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+    try:
+        with open(unfinished, "wb") as file:
+            file.write(_MAGIC + len(header).to_bytes(8, "little") + header)
+            for name, array in arrays.items():
+                file.seek(first + placed[name].start)
+                file.write(array.data)  # not tofile, whose error on a full disk does not say so
+            file.truncate(first + size)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def load_arrays(kind: type[T], path: Path) -> T:

@@ -1,6 +1,7 @@
 """Pieces on disk: what was written comes back, and half a file never passes for a whole one."""
 
-from dataclasses import dataclass
+import errno
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from analyzers.errors import InputError
 from analyzers.request import Identity
 from analyzers.shards.array_file import load_arrays, save_arrays
+from tests.file_size_limit import files_of_at_most
 
 
 @dataclass(frozen=True)
@@ -82,3 +84,11 @@ def test_writing_that_fails_leaves_no_file_of_that_name(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         save_arrays(Outer(**{**VALUE.__dict__, "name": object()}), tmp_path / "value")
     assert not (tmp_path / "value").exists()
+
+
+def test_a_full_disk_is_told_as_such_and_no_file_is_left(tmp_path: Path) -> None:
+    large = replace(VALUE, pool=np.arange(100_000, dtype=np.uint32))
+    with files_of_at_most(100_000), pytest.raises(OSError, match="File too large") as caught:
+        save_arrays(large, tmp_path / "value")
+    assert caught.value.errno == errno.EFBIG
+    assert list(tmp_path.iterdir()) == []
