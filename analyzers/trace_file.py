@@ -25,6 +25,7 @@ from analyzers.trace import (
     Trace,
     TraceInfo,
 )
+from analyzers.whole_file import whole_file
 
 SCHEMA_VERSION = 1
 PARQUET_MAGIC = b"PAR1"
@@ -46,7 +47,7 @@ _RAGGED_COLUMNS = ("boundaries", "boundary_paths", "markers", "marker_ttl_s", "w
 
 
 def save_trace(trace: Trace, path: str | Path) -> None:
-    """Write the trace as Parquet, through a temporary file so that a broken run leaves no half a trace."""
+    """Write the trace as Parquet, whole or not at all. Raises InputError where it cannot be written."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -77,15 +78,11 @@ def save_trace(trace: Trace, path: str | Path) -> None:
         **{name: getattr(info, name) for name in info.__dataclass_fields__},
     }
     table = pa.table(columns).replace_schema_metadata({_METADATA_KEY: json.dumps(metadata).encode()})
-    target = Path(path)
-    unfinished = target.with_name(target.name + ".unfinished")
     try:
-        pq.write_table(table, unfinished, compression="zstd")
-        unfinished.replace(target)
+        with whole_file(path) as file:
+            pq.write_table(table, file, compression="zstd")
     except OSError as problem:
-        raise InputError(f"cannot write the trace to {target}: {problem.strerror or problem}") from problem
-    finally:
-        unfinished.unlink(missing_ok=True)
+        raise InputError(f"cannot write the trace to {path}: {problem.strerror or problem}") from problem
 
 
 def _nullable(pa: Any, values: npt.NDArray[Any], missing: int) -> Any:
@@ -104,9 +101,14 @@ def is_trace_file(path: str | Path) -> bool:
     import pyarrow.parquet as pq
 
     try:
-        return _METADATA_KEY in (pq.read_schema(path).metadata or {})
+        return is_trace_schema(pq.read_schema(path))
     except (OSError, pa.ArrowException):
         return False
+
+
+def is_trace_schema(schema: Any) -> bool:
+    """Whether a Parquet file with this pyarrow schema is a trace."""
+    return _METADATA_KEY in (schema.metadata or {})
 
 
 def sources_of(path: str | Path) -> tuple[str, ...]:

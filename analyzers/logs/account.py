@@ -141,6 +141,8 @@ def _raise_why(log: Log, accounts: Sequence[SliceAccount], empty: Sequence[str])
             raise CannotEvaluateError(account.unanswerable)
     for problem in _by_file(accounts, "problems"):
         raise InputError(problem.text)
+    if not log.records and not empty:
+        raise InputError(f"There is no log among the files found: {' '.join(log.notes)}")
     if not log.records:
         raise InputError(f"There is no record in {', '.join(empty)}.")
     first = log.examples[0] if log.examples else None

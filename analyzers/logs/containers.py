@@ -9,18 +9,25 @@ import msgspec
 
 from analyzers.errors import InputError
 from analyzers.logs.reader import Record
+from analyzers.trace_file import is_trace_schema
 
 _MAX_ARCHIVE: Final = 2**31
 _ROWS = 1024
 
 
+class IsTraceError(InputError):
+    """A file is a trace that was made from a log."""
+
+
 def read_parquet(name: str, stream: io.BufferedReader) -> Iterator[Record]:
-    """Each row of a Parquet file as a JSON object; `line` is the row number."""
+    """Each row of a Parquet file as a JSON object; `line` is the row number. Raises IsTraceError for a trace."""
     import pyarrow
     import pyarrow.parquet
 
     try:
         table = pyarrow.parquet.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
+        if is_trace_schema(table.schema_arrow):
+            raise IsTraceError(f"{name} is a trace, not a log; a trace is read alone.")
         number = 0
         for batch in table.iter_batches(batch_size=_ROWS):
             for row in batch.to_pylist():

@@ -9,6 +9,7 @@ import msgspec
 
 from analyzers.errors import CannotEvaluateError, InputError
 from analyzers.logs.account import FileNote, FileRun, SliceAccount, merged_log
+from analyzers.logs.containers import IsTraceError
 from analyzers.logs.detect import (
     ReadOptions,
     UnknownFormatError,
@@ -86,11 +87,16 @@ class Reading:
     def file(self, source: Source, number: int, kind: type[Reader] | None = None) -> Iterator[None]:
         """Read one file, the `number`-th of all, giving way whenever a slice is full and may end.
 
-        `kind` is its reader where that is known. A file that was not named by the user may turn out to be no log.
+        `kind` is its reader where that is known. A file that was not named by the user may turn out to be no log, or a
+        trace, which is left out.
         """
         self._file = number
         try:
             yield from self._read_file(source, kind)
+        except IsTraceError:
+            if source.named:
+                raise
+            self.log.note(f"{source.name} was left out: it is a trace, not a log.")
         except InputError as error:
             if source.named or self.strict:
                 raise

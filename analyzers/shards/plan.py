@@ -11,15 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from analyzers.errors import InputError
 from analyzers.logs import FORMATS
+from analyzers.logs.containers import IsTraceError
 from analyzers.logs.detect import ReadOptions, first_records, forced_reader, reader_of
 from analyzers.logs.inputs import STDIN, Source, Version, find_sources
-from analyzers.logs.reader import Reader
+from analyzers.logs.reader import Reader, Record
 from analyzers.logs.records import good_records, is_json_lines
 from analyzers.pipeline import TOOL_VERSION
 from analyzers.request import Log
@@ -88,8 +90,11 @@ def plan_shards(
     *,
     strict: bool = False,
     shard_bytes: int = SHARD_BYTES,
+    leave_out: frozenset[Path] = frozenset(),
 ) -> Plan:
     """Share out the files of inputs. The first records of each file are read to tell its format.
+
+    Files in `leave_out` (resolved paths) are passed over where they were found in a folder or by a glob, not named.
 
     Standard input can be read but once: alone it is one shard, among other inputs it makes all of them one.
     Raises what `read_log` raises for inputs that do not exist, cannot be opened or are in no known format, and for
@@ -97,12 +102,14 @@ def plan_shards(
     """
     options = ReadOptions(format, tuple((mapping or {}).items()), strict)
     forced = forced_reader(options, FORMATS)
-    sources = find_sources(inputs)
+    sources = [source for source in find_sources(inputs) if not _is_left_out(source, leave_out)]
+    if not sources:
+        raise InputError(f"There is no log in {', '.join(inputs)} but the file that is to be written.")
     versions = [source.version() for source in sources]
     fingerprint = _fingerprint(sources, versions, options, shard_bytes)
     has_stdin = any(source.name == STDIN for source in sources)
     if forced is not None and mapping and not has_stdin:
-        records = chain.from_iterable(good_records(source, Log()) for source in sources)
+        records = chain.from_iterable(_records_that_can_be_read(source, strict) for source in sources)
         forced.check_mapping(mapping, records)
     readers: Sequence[type[Reader] | None] = [None] * len(sources)
     if not has_stdin:
@@ -191,8 +198,8 @@ def _readers_of(sources: Sequence[Source], strict: bool) -> list[type[Reader] | 
         try:
             sample = first_records(good_records(source, Log()))
             return reader_of(source, sample, FORMATS) if sample else None
-        except InputError:
-            if source.named or strict:
+        except InputError as error:
+            if _must_be_read(source, strict, error):
                 raise
             return None
 
@@ -202,10 +209,33 @@ def _readers_of(sources: Sequence[Source], strict: bool) -> list[type[Reader] | 
     return [found[source.name] if source.is_remote else reader(source) for source in sources]
 
 
+def _records_that_can_be_read(source: Source, strict: bool) -> Iterator[Record]:
+    try:
+        yield from good_records(source, Log())
+    except InputError as error:
+        if _must_be_read(source, strict, error):
+            raise
+
+
+def _must_be_read(source: Source, strict: bool, error: InputError) -> bool:
+    """Whether a file that cannot be read stops all: not one that was only found, unless `strict`; a trace never is."""
+    return source.named or (strict and not isinstance(error, IsTraceError))
+
+
+def _is_left_out(source: Source, leave_out: frozenset[Path]) -> bool:
+    if not leave_out or source.named or source.path is None:
+        return False
+    return source.path.resolve() in leave_out
+
+
 def _is_large(part: FilePart, shard_bytes: int) -> bool:
     """Whether a file is to be cut into ranges of lines."""
-    local = part.source.path is not None and part.size is not None
-    return local and (part.size or 0) > shard_bytes and is_json_lines(part.source)
+    if part.source.path is None or (part.size or 0) <= shard_bytes:
+        return False
+    try:
+        return is_json_lines(part.source)
+    except InputError:
+        return False  # reading it tells what is wrong with it
 
 
 def _ranges(part: FilePart, shard_bytes: int) -> Iterator[FilePart]:

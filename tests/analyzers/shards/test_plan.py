@@ -194,3 +194,22 @@ def test_a_mapped_column_that_the_first_rows_lack_is_a_mistake(tmp_path: Path) -
         plan_shards([folder], mapping={"prompt": "question", "user": "kind"}, shard_bytes=1)
     with pytest.raises(UsageError, match="there is no field name"):
         plan_shards([folder], mapping={"name": "question"}, shard_bytes=1)
+
+
+def test_files_to_leave_out_are_passed_over_unless_they_are_named(tmp_path: Path) -> None:
+    folder = write(tmp_path, a=calls(1), b=calls(2))
+    (tmp_path / "link").symlink_to(tmp_path)
+    leave_out = frozenset({(tmp_path / "b.jsonl").resolve()})
+    found = plan_shards([f"{folder}/link/*.jsonl"], leave_out=leave_out)
+    assert files(found) == [["a.jsonl"]]
+    assert files(plan_shards([f"{folder}/b.jsonl"], leave_out=leave_out)) == [["b.jsonl"]]
+    with pytest.raises(InputError, match=r"no log in .*b\]\.jsonl but the file that is to be written"):
+        plan_shards([f"{folder}/[b].jsonl"], leave_out=leave_out)
+
+
+def test_a_mapping_is_checked_on_the_files_that_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"\xff\xfe" + "wide".encode("utf-16-le"))
+    (tmp_path / "b.jsonl").write_text('{"question": "What is a cache?"}\n')
+    assert files(plan_shards([str(tmp_path)], mapping={"prompt": "question"})) == [["a.jsonl", "b.jsonl"]]
+    with pytest.raises(InputError, match="UTF-16"):
+        plan_shards([str(tmp_path)], mapping={"prompt": "question"}, strict=True)

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from analyzers.errors import CannotEvaluateError, InputError, PcacheError, UsageError
 from analyzers.logs import FORMATS, read_log
 from analyzers.logs.account import merged_log
+from analyzers.pipeline import trace_log
 from analyzers.shards.plan import plan_shards
 from analyzers.shards.slices import LogSlice, needs_reading_together, read_slices
+from analyzers.trace_file import save_trace
 from tests.analyzers.logs.joining import all_slices, joined, read_joined, told
 from tests.analyzers.logs.writing import assistant, user
 from tests.shared_folder import SHARED, needs_shared
@@ -327,6 +329,21 @@ def test_files_found_in_a_folder_may_be_empty_damaged_or_no_logs(tmp_path: Path)
     assert [note for note in notes if "is empty" in note] == [
         f"{tmp_path}/{name}.jsonl is empty." for name in "ae"
     ]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_trace_that_is_found_is_no_log_and_is_left_out(tmp_path: Path, strict: bool) -> None:
+    log = write(tmp_path, a=[CHAT], c=[CHAT])
+    save_trace(trace_log(read_log([log])).trace, tmp_path / "b.parquet")
+    assert_joined_as_read([log], strict=strict)
+    found = read_log([log], strict=strict)
+    assert found.notes == [f"{tmp_path}/b.parquet was left out: it is a trace, not a log."]
+    assert (len(found.requests), found.records, found.skipped) == (2, 2, {})
+    for read in (read_log, read_joined):
+        with pytest.raises(InputError, match=r"b\.parquet is a trace, not a log; a trace is read alone"):
+            read([f"{tmp_path}/a.jsonl", f"{tmp_path}/b.parquet"])
+        with pytest.raises(InputError, match=r"no log among the files found: .*b\.parquet was left out"):
+            read([f"{tmp_path}/*.parquet"])
 
 
 @pytest.mark.parametrize(
