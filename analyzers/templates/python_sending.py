@@ -224,7 +224,9 @@ def _only_read(nodes: list[ast.AST]) -> set[int]:
         elif isinstance(each, ast.Attribute | ast.FormattedValue):
             found.add(id(each.value))
         elif isinstance(each, ast.Compare):
-            found |= {id(side) for side in (each.left, *each.comparators)}
+            sides = [each.left, *each.comparators]
+            found |= {id(side) for side in sides}
+            found |= {id(one) for side in sides if isinstance(side, ast.Tuple | ast.Set) for one in side.elts}
         elif isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "get":
             found |= {id(argument) for argument in each.args[:1]}
     return found
