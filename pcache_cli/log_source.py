@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -132,29 +132,34 @@ class LogSource:
             return read_log(self.inputs, format=self.format, mapping=self._mapping(), strict=self.strict)
 
     @contextmanager
-    def trace_in_shards(self, folder: Path, jobs: int, shard_bytes: int) -> "Iterator[MergedTrace]":
+    def trace_in_shards(self, plan: "Plan", folder: Path, jobs: int) -> "Iterator[MergedTrace]":
         """The Trace of the logs, read shard by shard in bounded memory; its arrays lie in `folder` meanwhile."""
         from analyzers.shards.local_engine import trace_in_shards
 
-        plan = self.plan(shard_bytes)
         console.announce_compilation()
-        with (
-            console.progress("reading the log") as say,
-            trace_in_shards(
-                plan,
-                self.trace_options(),
-                folder,
-                jobs,
-                lambda done, of: say(f"reading the log: {done} of {of} shards"),
-            ) as merged,
-        ):
-            yield merged
+        options = self.trace_options()
+        try:
+            with ExitStack() as work:
+                with console.progress("reading the log") as say:
+                    merged = work.enter_context(
+                        trace_in_shards(
+                            plan,
+                            options,
+                            folder,
+                            jobs,
+                            lambda done, of: say(f"reading the log: {done} of {of} shards"),
+                        )
+                    )
+                yield merged
+        except KeyboardInterrupt:
+            if folder.exists():
+                console.note(f"what was read is kept in {folder}; the same command goes on from there")
+            raise
 
-    def trace_with_ray(self, address: str | None, shard_bytes: int) -> "ShardedResult":
+    def trace_with_ray(self, plan: "Plan", address: str | None) -> "ShardedResult":
         """The Trace of the logs, made on a Ray cluster, without the shards that it could not read."""
         from analyzers.shards.cluster.on_ray import trace_with_ray
 
-        plan = self.plan(shard_bytes)
         with console.progress("reaching the cluster") as say:
             return trace_with_ray(
                 plan,
@@ -163,13 +168,18 @@ class LogSource:
                 lambda done, of: say(f"reading the log: {done} of {of} shards"),
             )
 
-    def plan(self, shard_bytes: int) -> "Plan":
-        """The files of the logs, shared out."""
+    def plan(self, shard_bytes: int, leave_out: frozenset[Path] = frozenset()) -> "Plan":
+        """The files of the logs, shared out, but those found whose resolved path is to be left out."""
         from analyzers.shards.plan import plan_shards
 
         with console.progress("looking at the files"):
             return plan_shards(
-                self.inputs, self.format, self._mapping(), strict=self.strict, shard_bytes=shard_bytes
+                self.inputs,
+                self.format,
+                self._mapping(),
+                strict=self.strict,
+                shard_bytes=shard_bytes,
+                leave_out=leave_out,
             )
 
     def traced_log(self, answers: bool = True) -> "TracedLog":

@@ -12,10 +12,13 @@ from analyzers.shards.array_file import load_arrays, save_arrays
 from analyzers.shards.piece import Piece
 
 _FINGERPRINT = "run"
+_SHARD = "shard-"
+_PIECE = "piece-"
 _FINISHED = "finished"
 _TOGETHER = "together"
 _MERGE = "merge"
-_OURS = ("lock", _FINGERPRINT, _TOGETHER, _MERGE)
+_LOCK = "lock"
+_OURS = (_LOCK, _FINGERPRINT, _TOGETHER, _MERGE)
 
 
 class WorkFolder:
@@ -52,6 +55,21 @@ class WorkFolder:
         self._shard(shard).mkdir(exist_ok=True)
         (self._shard(shard) / _FINISHED).touch()
 
+    def forget_all(self) -> None:
+        """Remove every piece."""
+        for folder in self.path.iterdir():
+            if folder.is_dir():
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def forget_damaged(self) -> None:
+        """Remove the pieces of shards that a crash of the machine left damaged."""
+        for shard in self.path.glob(f"{_SHARD}*"):
+            try:
+                for piece in shard.glob(f"{_PIECE}*[0-9]"):
+                    load_arrays(Piece, piece)
+            except InputError:
+                shutil.rmtree(shard)
+
     def forget(self, shard: int) -> None:
         """Remove the pieces of a shard."""
         shutil.rmtree(self._shard(shard), ignore_errors=True)
@@ -77,10 +95,10 @@ class WorkFolder:
         return room
 
     def _shard(self, shard: int) -> Path:
-        return self.path / f"shard-{shard:06}"
+        return self.path / f"{_SHARD}{shard:06}"
 
     def _piece(self, shard: int, number: int) -> Path:
-        return self._shard(shard) / f"piece-{number:06}"
+        return self._shard(shard) / f"{_PIECE}{number:06}"
 
 
 @contextmanager
@@ -92,21 +110,37 @@ def work_folder(path: Path, fingerprint: str) -> Iterator[WorkFolder]:
     made.
     """
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        with open(path / "lock", "a") as lock:
+        _check_ours(path)
+        path.mkdir(exist_ok=True)
+        with open(path / _LOCK, "a") as lock:
             if not _locked(lock):
                 raise UsageError(f"another run works in {path}; wait for it, or write to another file")
             _begin(path, fingerprint)
+            work = WorkFolder(path)
+            work.forget_damaged()
             try:
-                yield WorkFolder(path)
+                yield work
             except BaseException:
-                if any(path.glob("shard-*")):
+                if any(path.glob(f"{_SHARD}*")):
                     raise
                 shutil.rmtree(path, ignore_errors=True)
                 raise
             shutil.rmtree(path, ignore_errors=True)
     except OSError as error:
         raise InputError(f"Cannot work in {path}: {error.strerror or error}.") from error
+
+
+def _check_ours(path: Path) -> None:
+    """Raises UsageError if something else than an earlier run has the place."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise UsageError(f"{path} is in the way of the pieces; move it, or write to another file")
+    for old in path.iterdir():
+        if old.name not in _OURS and not old.name.startswith(_SHARD):
+            raise UsageError(
+                f"{path} holds {old.name}, which is not pcache's; move it, or write to another file"
+            )
 
 
 def _locked(file: IO[str]) -> bool:
@@ -127,13 +161,5 @@ def _begin(path: Path, fingerprint: str) -> None:
     noted = path / _FINGERPRINT
     if noted.exists() and noted.read_text() == fingerprint:
         return
-    for old in path.iterdir():
-        ours = old.name in _OURS or old.name.startswith("shard-")
-        if not ours:
-            raise UsageError(
-                f"{path} holds {old.name}, which is not pcache's; move it, or write to another file"
-            )
-    for old in path.iterdir():
-        if old.is_dir():
-            shutil.rmtree(old)
+    WorkFolder(path).forget_all()
     noted.write_text(fingerprint)

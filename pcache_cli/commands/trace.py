@@ -65,10 +65,12 @@ def trace(
     from pcache_cli import console
     from pcache_cli.reports.analyze import account_of, print_account
     from pcache_cli.reports.numbers import counted
+    from pcache_cli.targets import check_target
     from pcache_cli.units import parse_size
 
-    if output.suffix.lower() not in (".parquet", ".jsonl"):
-        raise UsageError(f"'{output}' must end in .parquet (a trace) or .jsonl (a hash trace)")
+    check_target("--output", output, ".parquet", ".jsonl")
+    if block_size < 1:
+        raise UsageError(f"--block-size {block_size} is no number of tokens; write for example 16")
     if engine is Engine.LOCAL and address is not None:
         raise UsageError("--address names a Ray cluster; give --engine ray with it")
     if engine is Engine.RAY and jobs != 1:
@@ -89,12 +91,15 @@ def trace(
     if source.is_trace():
         write(source.trace())
         return 0
+    plan = source.plan(shard_bytes)
+    if any(file.path is not None and file.path.resolve() == output.resolve() for file, _ in plan.versions):
+        raise UsageError(f"{output} is among the files to read; write to another file")
     if engine is Engine.RAY:
-        result = source.trace_with_ray(address, shard_bytes)
+        result = source.trace_with_ray(plan, address)
         write(result.trace, result.log)
         for shard in result.poisoned:
             console.error(f"{shard}; the trace is that of the rest")
         return 2 if result.poisoned else 0
-    with source.trace_in_shards(output.with_name(output.name + ".parts"), jobs, shard_bytes) as merged:
+    with source.trace_in_shards(plan, output.with_name(output.name + ".parts"), jobs) as merged:
         write(merged.trace, merged.log)
     return 0

@@ -157,6 +157,134 @@ def test_standard_input_is_read_in_slices(agents: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(piped.tree.depth_end, whole.tree.depth_end)
 
 
+def test_standard_input_never_goes_on_with_pieces_of_an_earlier_one(agents: Path, tmp_path: Path) -> None:
+    lines = agents.read_bytes().splitlines(keepends=True)
+    output = tmp_path / "trace.parquet"
+    command = [*_PCACHE, "trace", "-", "-o", str(output), "--shard-size", SHARD]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+        assert run.stdin is not None
+        run.stdin.write(b"".join(lines[:200]))
+        run.stdin.flush()
+        while not (tmp_path / "trace.parquet.parts" / "shard-000000" / "piece-000001").exists():
+            assert run.poll() is None, "the run ended before it could be killed"
+            time.sleep(0.005)
+        run.kill()
+        run.stdin.close()
+    second = b"".join(lines[200:300])
+    assert pcache("trace", "-", "-o", output, "--shard-size", SHARD, stdin=second).returncode == 0
+    expected = [json.loads(line)["id"] for line in lines[200:300]]
+    assert load_trace(output).requests.request_id == expected
+
+
+def test_nothing_is_left_of_an_input_that_cannot_be_read(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    assert pcache("trace", empty, "-o", tmp_path / "trace.parquet").returncode == 2
+    assert pcache("trace", "-", "-o", tmp_path / "trace.parquet", stdin=b"").returncode == 2
+    assert list(tmp_path.iterdir()) == [empty]
+
+
+def test_a_log_is_not_overwritten_by_its_trace(log: Path) -> None:
+    before = log.read_bytes()
+    for inputs in (log, log.parent):
+        finished = pcache("trace", inputs, "-o", log)
+        assert finished.returncode == 2
+        assert b"is among the files to read" in finished.stderr
+    assert log.read_bytes() == before
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("change", ["cut", "rewritten"])
+def test_a_log_that_changes_while_it_is_read_gives_no_trace(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, jobs: int
+) -> None:
+    output = tmp_path / "trace.parquet"
+    whole = log.read_bytes()
+    make_all = local_engine._make_all
+
+    def make_all_while_it_changes(*words: object) -> None:
+        log.write_bytes(whole[:300_000] if change == "cut" else whole[::-1])
+        make_all(*words)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(local_engine, "_make_all", make_all_while_it_changes)
+    finished = pcache("trace", log, "-o", output, "--shard-size", SHARD, "--jobs", jobs)
+    assert finished.returncode == 2
+    assert not output.exists()
+    assert not output.with_name("trace.parquet.parts").exists()
+
+
+def test_a_log_that_grows_is_told(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output, expected = tmp_path / "trace.parquet", at_once(log)
+    make_all = local_engine._make_all
+
+    def make_all_while_it_grows(*words: object) -> None:
+        with log.open("a") as file:
+            file.write(log.read_text().splitlines()[0] + "\n")
+        make_all(*words)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(local_engine, "_make_all", make_all_while_it_grows)
+    finished = pcache("trace", log, "-o", output, "--shard-size", SHARD)
+    assert finished.returncode == 0
+    assert b"grew while it was read" in finished.stderr
+    assert output.read_bytes() == expected
+
+
+def test_a_damaged_piece_is_made_anew(log: Path, tmp_path: Path) -> None:
+    output, expected = tmp_path / "trace.parquet", at_once(log)
+    killed(log, output, after="shard-000002/finished")
+    piece = tmp_path / "trace.parquet.parts" / "shard-000001" / "piece-000000"
+    piece.write_bytes(piece.read_bytes()[:1000])
+    assert pcache("trace", log, "-o", output, "--shard-size", SHARD).returncode == 0
+    assert output.read_bytes() == expected
+
+
+def test_a_namespace_that_was_mistyped_is_corrected_without_reading_again(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("trace", log, "-o", tmp_path / "trace.parquet", "--shard-size", SHARD, "--namespace")
+    assert pcache(*words, "modell").returncode == 2
+    monkeypatch.setattr(local_engine, "make_pieces", None)  # whoever reads now fails
+    assert pcache(*words, "model").returncode == 0
+
+
+def started(log: Path, output: Path) -> "subprocess.Popen[bytes]":
+    """A run with two workers in a group of its own, that has finished a shard."""
+    command = [*_PCACHE, "trace", str(log), "-o", str(output), "--shard-size", "16KiB", "--jobs", "2"]
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    while not list(output.parent.glob("*.parts/shard-*/finished")):
+        assert run.poll() is None, "the run ended before it could be stopped"
+        time.sleep(0.005)
+    return run
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor has one worker")
+def test_an_interrupted_run_ends_at_once_and_says_how_to_go_on(log: Path, tmp_path: Path) -> None:
+    output, expected = tmp_path / "trace.parquet", at_once(log)
+    with started(log, output) as run:
+        os.killpg(run.pid, signal.SIGINT)
+        _, told = run.communicate()
+    assert run.returncode == 130
+    finished = len(list(tmp_path.glob("*.parts/shard-*/finished")))
+    assert 0 < finished < 60
+    assert b"the same command goes on" in told
+    assert b"Traceback" not in told
+    assert pcache("trace", log, "-o", output, "--shard-size", "16KiB").returncode == 0
+    assert output.read_bytes() == expected
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor has one worker")
+def test_a_worker_that_is_killed_ends_the_run_with_a_sentence(log: Path, tmp_path: Path) -> None:
+    output = tmp_path / "trace.parquet"
+    with started(log, output) as run:
+        children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+        workers = [c for c in children if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()]
+        os.kill(int(workers[-1]), signal.SIGKILL)
+        _, told = run.communicate()
+    assert run.returncode == 3
+    assert b"fewer --jobs or a smaller --shard-size" in told
+    assert list(tmp_path.glob("*.parts/shard-*/finished"))
+
+
 def test_what_was_skipped_is_told(agents: Path, tmp_path: Path) -> None:
     log = tmp_path / "broken.jsonl"
     log.write_bytes(b"{broken\n" + agents.read_bytes() + b"not JSON either\n")
@@ -172,6 +300,7 @@ def test_what_was_skipped_is_told(agents: Path, tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         (["--jobs", "0"], "Invalid value for '--jobs'"),
+        (["--block-size", "0"], "is no number of tokens"),
         (["--shard-size", "much"], "'much' is not a size"),
         (["--shard-size", "0"], "leaves nothing to read"),
         (["--address", "ray://head:10001"], "give --engine ray"),

@@ -11,7 +11,7 @@ from analyzers.shards.cluster.forest import ROOT_TOKENS
 from analyzers.shards.cluster.protocol import Cluster, TaskError
 from analyzers.shards.cluster.shard_tasks import Head, make_pieces
 from analyzers.shards.merged_rows import stale_pieces
-from analyzers.shards.plan import FilePart, Plan, Shard, read_at_once
+from analyzers.shards.plan import FilePart, Plan, Shard, check_unchanged, read_at_once
 from analyzers.shards.slices import needs_reading_together
 from analyzers.trace import Trace
 
@@ -104,6 +104,8 @@ def trace_on_cluster(
         raise CannotEvaluateError(f"none of the log could be read; {poisoned[0]}")
     try:
         merged = merge_on_cluster(cluster, list(reading.read.values()), options, root_tokens)
+        for note in check_unchanged(plan):
+            merged.log.note(note)
     except TaskError as failure:
         raise CannotEvaluateError(
             f"the log was read, but the cluster could not put its parts together: {failure}; "

@@ -12,7 +12,6 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 from analyzers.errors import PcacheError, UsageError
-from analyzers.logs.inputs import STDIN
 from analyzers.pipeline import TraceOptions
 from analyzers.shards.cluster.engine import Progress, ShardedResult, trace_on_cluster
 from analyzers.shards.cluster.protocol import TaskError
@@ -33,7 +32,7 @@ def trace_with_ray(
     Machines of the cluster need pcache of the same version and must reach the files by the same names. Raises
     UsageError without Ray or a cluster and for standard input, and what `trace_on_cluster` raises.
     """
-    if any(part.source.name == STDIN for shard in plan.shards for part in shard.parts):
+    if plan.has_stdin:
         raise UsageError(
             "--engine ray cannot read standard input, which other machines do not see; name files"
         )
