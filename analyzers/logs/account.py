@@ -16,6 +16,8 @@ from analyzers.request import Log, SkippedRecord
 
 FORMATS_JOINED_BY = " + "
 """Between the names of the formats that one file holds."""
+UNREADABLE = "unreadable file"
+"""Why a file was given up whose format did not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,12 @@ def merged_log(accounts: Sequence[SliceAccount]) -> Log:
         log.prompts_incomplete |= account.prompts_incomplete
         for reason, count in account.skipped:
             skipped[reason] = skipped.get(reason, 0) + count
+    # A file that is read in ranges may fail in each of them.
+    files = [problem.file for problem in _by_file(accounts, "problems")]
+    repeated = len(files) - len(set(files))
+    log.records -= repeated
+    skipped[UNREADABLE] = skipped.get(UNREADABLE, 0) - repeated
+    given_up: set[str] = set()
     for run, _ in _in_order(accounts):
         for file, names in run.formats:
             known = log.formats[file].split(FORMATS_JOINED_BY) if file in log.formats else []
@@ -91,6 +99,10 @@ def merged_log(accounts: Sequence[SliceAccount]) -> Log:
                 dict.fromkeys([*known, *names.split(FORMATS_JOINED_BY)])
             )
         for example in run.examples:
+            if example.reason == UNREADABLE:
+                if example.file in given_up:
+                    continue
+                given_up.add(example.file)
             log.skip(example.file, example.line, example.reason, example.detail)
         for note in run.notes:
             log.note(note)

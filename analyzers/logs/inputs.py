@@ -74,7 +74,7 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[BufferedReader]:
-        """The bytes as stored. Raises InputError if the file cannot be opened. Leaves standard input open."""
+        """The bytes as stored. Raises InputError if the file cannot be opened or read. Leaves standard input open."""
         if self.is_remote:
             from analyzers.logs.remote import open_remote
 
@@ -96,8 +96,11 @@ class Source:
             stored = cast(BufferedReader, self.path.open("rb", buffering=1 << 20))
         except OSError as error:
             raise InputError(f"{self.name} cannot be opened: {error.strerror}.") from error
-        with stored:
-            yield stored
+        try:
+            with stored:
+                yield stored
+        except OSError as error:
+            raise InputError(f"{self.name} cannot be read: {error.strerror or error}.") from error
 
 
 def find_sources(inputs: Sequence[str]) -> list[Source]:

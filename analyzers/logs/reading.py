@@ -8,7 +8,7 @@ from itertools import chain, islice
 import msgspec
 
 from analyzers.errors import CannotEvaluateError, InputError
-from analyzers.logs.account import FileNote, FileRun, SliceAccount, merged_log
+from analyzers.logs.account import UNREADABLE, FileNote, FileRun, SliceAccount, merged_log
 from analyzers.logs.containers import IsTraceError
 from analyzers.logs.detect import (
     ReadOptions,
@@ -102,7 +102,7 @@ class Reading:
                 raise
             self._problems.append(FileNote(number, str(error)))
             self.log.records += 1
-            reason = UNKNOWN if isinstance(error, UnknownFormatError) else "unreadable file"
+            reason = UNKNOWN if isinstance(error, UnknownFormatError) else UNREADABLE
             self.log.skip(source.name, 1, reason, str(error).split(". Tried:")[0])
             self._end_file()
         self._end_run(number, None)

@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -329,6 +330,36 @@ def test_files_found_in_a_folder_may_be_empty_damaged_or_no_logs(tmp_path: Path)
     assert [note for note in notes if "is empty" in note] == [
         f"{tmp_path}/{name}.jsonl is empty." for name in "ae"
     ]
+
+
+def test_a_file_that_vanishes_while_its_ranges_are_read_is_counted_once(tmp_path: Path) -> None:
+    log = write(tmp_path, a=[CHAT] * 5, b=[CHAT] * 4, c=[CHAT], d=["prose"])
+    plan = plan_shards([log], shard_bytes=1)
+    first = all_slices(replace(plan, shards=plan.shards[:2]), 1)
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").unlink()
+    rest = all_slices(replace(plan, shards=plan.shards[2:]), 1)
+    assert len(rest) == 3 + 4 + 1 + 1
+    read = joined([*first, *rest])
+    assert (read.records, len(read.requests)) == (6, 3)
+    assert read.skipped == {"unreadable file": 2, "unknown format": 1}
+    gone = "cannot be opened: No such file or directory."
+    assert [example.detail for example in read.examples[:2]] == [
+        f"{log}/{name}.jsonl {gone}" for name in "ab"
+    ]
+    assert read.records == len(read.requests) + sum(read.skipped.values())
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/mem").exists(), reason="a file that opens and cannot be read is Linux's"
+)
+def test_a_file_that_opens_and_cannot_be_read_is_named(tmp_path: Path) -> None:
+    log = write(tmp_path, a=[CHAT])
+    (tmp_path / "b.jsonl").symlink_to("/proc/self/mem")
+    (example,) = read_log([log]).examples
+    assert example.detail == f"{log}/b.jsonl cannot be read: Input/output error."
+    with pytest.raises(InputError, match=r"b\.jsonl cannot be read: Input/output error\."):
+        read_log([f"{log}/b.jsonl"])
 
 
 @pytest.mark.parametrize("strict", [False, True])
