@@ -12,6 +12,7 @@ import numpy as np
 
 from analyzers.errors import InputError, UsageError
 from analyzers.trace import MISSING, NO_TIME, Int64, Trace
+from analyzers.whole_file import whole_file
 
 
 def block_ids(trace: Trace, block_size: int) -> list[Int64]:
@@ -46,7 +47,8 @@ def block_ids(trace: Trace, block_size: int) -> list[Int64]:
 def write_hash_trace(trace: Trace, path: Path, block_size: int, salt: str | None = None) -> None:
     """Write one JSON line a request: timestamp (ms since the first), input_length, output_length, hash_ids.
 
-    What the trace does not know is null.
+    What the trace does not know is null. The file is written whole or not at all. Raises InputError where it cannot be
+    written, and what `block_ids` raises.
     """
     table = trace.requests
     known = table.time_ns != NO_TIME
@@ -60,7 +62,7 @@ def write_hash_trace(trace: Trace, path: Path, block_size: int, salt: str | None
         return salted[number]
 
     try:
-        with path.open("wb") as file:
+        with whole_file(path) as file:
             for request, ids in enumerate(block_ids(trace, block_size)):
                 output = int(table.output_tokens[request])
                 row = {
