@@ -6,6 +6,7 @@ All three give the same ids. gigatoken holds the interpreter lock while it loads
 """
 
 import base64
+import contextlib
 import ctypes
 import functools
 import importlib
@@ -24,6 +25,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from analyzers.errors import InputError
 from analyzers.tokenizers.vocabularies import Vocabulary
 
 UInt32 = npt.NDArray[np.uint32]
@@ -140,10 +142,18 @@ class Gigatoken:
 
     @classmethod
     def from_ranks(cls, vocabulary: Vocabulary) -> "Gigatoken":
+        """From ranks. The core reads them from a file alone; raises InputError where none can be written."""
         assert vocabulary.ranks is not None
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "ranks.tiktoken"
-            file.write_bytes(vocabulary.data)
+        with contextlib.ExitStack() as stack:
+            try:
+                folder = stack.enter_context(tempfile.TemporaryDirectory())
+                file = Path(folder) / "ranks.tiktoken"
+                file.write_bytes(vocabulary.data)
+            except OSError as error:
+                raise InputError(
+                    f"The tokenizer {vocabulary.name} needs {len(vocabulary.data) / 1e6:.1f} MB in a temporary folder "
+                    f"while it is read: {error.strerror or error}; make room, or name another folder in TMPDIR."
+                ) from error
             return cls(_gigatoken_core().BPETokenizer.from_tiktoken(file, vocabulary.ranks.scheme, None))
 
     @classmethod

@@ -22,6 +22,7 @@ from analyzers.tokenization import FIRST_VIRTUAL_ID, Memoisation, Tokenizer, cho
 from analyzers.tokenizers.engines import Gigatoken, HuggingFace, PurePython, encode_batch
 from analyzers.tokenizers.vocabularies import find_vocabulary
 from tests.analyzers.tokenizer_builder import byte_level, edited, metaspace, special
+from tests.file_size_limit import files_of_at_most
 
 # The regular expressions and special tokens of tiktoken 0.14's published encodings.
 _O200K = "|".join(
@@ -417,3 +418,11 @@ def test_every_character_python_knows_is_encoded_as_tiktoken_does() -> None:
         assert ids[offsets[index] : offsets[index + 1]].tolist() == tiktoken_called("o200k").encode_ordinary(
             text
         )
+
+
+def test_ranks_that_cannot_be_laid_down_for_the_engine_are_said_to_need_room() -> None:
+    with (
+        files_of_at_most(20_000),
+        pytest.raises(InputError, match=r"needs 3\.6 MB in a temporary folder .*: File too large; .*TMPDIR"),
+    ):
+        Gigatoken.from_ranks(find_vocabulary("o200k"))
