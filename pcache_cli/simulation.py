@@ -79,9 +79,9 @@ def simulate_grid(question: Question, output: Output) -> int:
     else:
         print_sweep(console.stdout_console(), sweep, kv)
         _print_comparison(output, figures)
-        if question.sampling is None:
+        if sweep.sample is None:
             console.note("\nNext: add one --block-size and one --capacity to see why each token missed.")
-        else:
+        elif not sweep.sample.keeps_all:
             console.note("\nNext: leave --sample out for the exact answer, or sample more.")
     best = [
         (value, figures.get(name.replace(".best_ratio", ".best_error_ratio")) or 0)

@@ -29,7 +29,7 @@ from analyzers.trace import NO_TIME, Int32, Int64, RequestTable
 from simulators.blocks import CachedSequences, check_block_size
 from simulators.drawn_touches import DRAWN_BYTES, draw_touches, record_lengths
 from simulators.stack_records import StackRecords
-from simulators.sweep import UNBOUNDED_BLOCKS, BlockSweep, hit_tokens, sweep_block_size
+from simulators.sweep import UNBOUNDED_BLOCKS, BlockSweep, hit_tokens, in_tokens, sweep_block_size
 
 GROUPS = 10
 LEAST_REUSES = 20
@@ -76,6 +76,11 @@ class SampleAccount:
     least_capacity_tokens: int
     groups: int = GROUPS
 
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing is missing, so that nothing is estimated."""
+        return self.kept_records == self.records
+
 
 @dataclass(frozen=True)
 class SampledTouches:
@@ -106,8 +111,7 @@ class SampledTouches:
 
     def _step_tokens(self) -> float:
         """What a drawn record stands for, 0 where all records are in the sample."""
-        everything = self.account.kept_records == self.account.records
-        return 0.0 if everything else self.account.tokens_a_sample
+        return 0.0 if self.account.keeps_all else self.account.tokens_a_sample
 
     def error(self, estimate: Int64, without: Int64, most: int) -> Int64:
         """Half the width of a 95 % interval (int64) around an estimate, from those without each group, [groups, …].
@@ -176,6 +180,8 @@ def sample_touches(sequences: CachedSequences, requests: RequestTable, sampling:
     tokens_a_sample = lengths.tokens_a_sample(sampling.rate)
     every = np.arange(len(sequences), dtype=np.int32)
     drawn = draw_touches(sequences, every, tokens_a_sample, sampling.seed, GROUPS)
+    if whole := len(drawn) == len(lengths):
+        tokens_a_sample = 1.0  # by luck or not, every record is there and stands for itself
     age = None
     if np.all(requests.time_ns != NO_TIME):
         age = np.where(drawn.last < 0, 0, requests.time_ns[drawn.request] - requests.time_ns[drawn.last])
@@ -187,9 +193,7 @@ def sample_touches(sequences: CachedSequences, requests: RequestTable, sampling:
             kept_records=len(drawn),
             record_bytes=DRAWN_BYTES + (0 if age is None else age.itemsize),
             tokens_a_sample=tokens_a_sample,
-            least_capacity_tokens=0
-            if len(drawn) == len(lengths)
-            else round(_SAMPLES_A_CAPACITY * tokens_a_sample),
+            least_capacity_tokens=0 if whole else round(_SAMPLES_A_CAPACITY * tokens_a_sample),
         ),
         request=drawn.request,
         last=drawn.last,
@@ -221,8 +225,9 @@ def estimated_sweep(
     size, finest = records.size, sample.resolution_blocks(records.size)
     if min(capacities) < finest:
         raise UsageError(
-            f"a capacity of {min(capacities):,} blocks of {size} is less than a sample of {sample.account.rate:g} can "
-            f"tell; give at least {finest:,} blocks ({finest * size:,} tokens), or sample more"
+            f"at block size {size} a capacity of {in_tokens(min(capacities), size)} is less than a sample of "
+            f"{sample.account.rate:g} can tell; give at least {in_tokens(finest, size)} or larger blocks, sample more, "
+            "or leave --sample out"
         )
     swept = sweep_block_size(sequences, sample, records, capacities, ttls, finest)
     rooms = np.append(swept.capacity_blocks, UNBOUNDED_BLOCKS)

@@ -79,10 +79,15 @@ def check_capacity(sequences: CachedSequences, requests: RequestTable, size: int
     if blocks < least:
         largest = int(np.argmax(sequences.total_tokens))
         raise UsageError(
-            f"a capacity of {blocks:,} blocks of {size} token{'' if size == 1 else 's'} cannot hold request "
+            f"at block size {size} a capacity of {in_tokens(blocks, size)} cannot hold request "
             f"{requests.request_id[largest]!r} of {int(sequences.total_tokens[largest]):,} tokens; "
-            f"give at least {least:,} blocks ({least * size:,} tokens)"
+            f"give at least {in_tokens(least, size)} or larger blocks"
         )
+
+
+def in_tokens(blocks: int, size: int) -> str:
+    """Blocks for a sentence, with the tokens they hold: several block sizes may share one number of blocks."""
+    return f"{blocks:,} blocks ({blocks * size:,} tokens)"
 
 
 def hits_by_request(

@@ -132,6 +132,8 @@ def simulate(
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise UsageError(f"--fail-below {fail_below} is no ratio; write a number from 0 to 1")
     check_table_and_plot(output, plot)
+    if sample == 1:
+        raise UsageError("--sample 1 is no sample: leave --sample out for the exact answer")
     question = Question(
         source=source,
         block_sizes=None if block_size is None else parse_block_sizes(block_size),

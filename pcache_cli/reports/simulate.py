@@ -93,6 +93,10 @@ def _sweep_verdict(sweep: "Sweep", kv: KvSize) -> str:
 
 
 def _estimate(sweep: "Sweep", sample: "SampleAccount", kv: KvSize) -> str:
+    if sample.keeps_all:
+        return (
+            f"Sampled, but so large a sample keeps all {count(sample.records)} touch records: this is exact."
+        )
     unclear = ""
     if sample.least_capacity_tokens:
         least = kv.size(sample.least_capacity_tokens)

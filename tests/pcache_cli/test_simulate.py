@@ -246,7 +246,10 @@ def test_a_cache_object_that_grew_in_place_is_not_a_hit(tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--capacity", "2blocks", "--block-size", 16), "cannot hold request 'r1' of 104 tokens"),
+        (
+            ("--capacity", "2blocks", "--block-size", 16),
+            "a capacity of 2 blocks (32 tokens) cannot hold request 'r1' of 104 tokens",
+        ),
         (("--block-size", 0), "'0' is no block size"),
         (("--ttl", "soon"), "'soon' is not a duration"),
         (("--capacity", "64GiB"), "needs the size of a token"),
@@ -385,6 +388,12 @@ def test_the_same_sample_gives_the_same_bytes(talk: Path):
 )
 def test_what_cannot_be_sampled_is_said(talk: Path, words: tuple[object, ...], sentence: str):
     assert sentence in " ".join(_run(talk, "--sample", 0.3, *words, code=2).split())
+
+
+def test_a_sample_that_keeps_all_is_not_called_an_estimate(talk: Path):
+    shown = " ".join(_run(talk, "--sample", 0.999999).split())
+    assert "touch records: this is exact." in shown
+    assert "an estimate" not in shown
 
 
 def test_a_sample_too_small_to_judge_by_is_no_answer(talk: Path):

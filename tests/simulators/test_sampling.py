@@ -216,6 +216,31 @@ def test_what_a_sample_cannot_tell_is_left_unknown():
         )
 
 
+def test_a_sample_that_misses_nothing_is_exact():
+    trace = _conversations(40, 6)
+    sampling = next(
+        Sampling(0.97, seed)
+        for seed in range(200)
+        if (account := _sample(trace, 0.97, seed).account).kept_records == account.records
+    )
+    (exact,), (found,) = (
+        run_sweep(
+            trace, [1], Capacities("tokens", tuple(range(500, 4000, 5))), None, None, sampling=chosen
+        ).sizes
+        for chosen in (None, sampling)
+    )
+    np.testing.assert_array_equal(found.hit_tokens, exact.hit_tokens)
+    assert found.hit_error_tokens is not None
+    assert not found.hit_error_tokens.any()
+
+
+def test_a_capacity_that_a_sample_cannot_tell_is_named_in_tokens_too():
+    says = r"at block size 4 a capacity of 700 blocks \(2,800 tokens\) is less .* blocks \([\d,]+ tokens\) or larger"
+    capacity, sampling = Capacities("blocks", (700,)), Sampling(0.01)
+    with pytest.raises(UsageError, match=says):
+        run_sweep(_conversations(2000, 7), [4, 16], capacity, None, None, sampling=sampling)
+
+
 def test_too_small_a_sample_is_refused():
     with pytest.raises(CannotEvaluateError, match="too few to judge the estimate by"):
         _sample(_conversations(100, 8), 0.001)
