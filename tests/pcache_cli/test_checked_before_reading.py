@@ -1,5 +1,6 @@
 """What is named on the command line and is not there is refused before a log is read or a file is changed."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -72,6 +73,7 @@ def test_how_to_read_is_checked_first(command: str, words: list[str], says: str)
         ),
         (["simulate", "LOG", "--kv-dtype", "fp8"], "name it with --model"),
         (["simulate", "LOG", "--model", "llama-3.1-8b", "--kv-dtype", "fp7"], "fp7"),
+        (["simulate", "LOG", "--sample", "1"], "--sample 1 is no sample: leave --sample out"),
         (["simulate", "LOG", "--sample", "2"], "a sample of 2 is not possible"),
         (["simulate", "LOG", *POINT, "--calibration", "absent.json"], "cannot read the calibration"),
         (["simulate", "LOG", "--calibration", "CALIBRATION"], "--calibration needs one configuration"),
@@ -107,6 +109,53 @@ def test_a_name_is_checked_before_the_log_is_read(tmp_path: Path, words: list[st
     calibration.write_bytes(dump_calibration(sample_calibration()))
     files = {"LOG": str(LOG), "CALIBRATION": str(calibration)}
     _refused([files.get(word, word) for word in words], says)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "ending"),
+    [
+        ("analyze", "-o", ".csv"),
+        ("analyze", "--plot", ".png"),
+        ("cost", "-o", ".parquet"),
+        ("report", "-o", ".html"),
+        ("simulate", "-o", ".csv"),
+        ("simulate", "--plot", ".png"),
+        ("trace", "-o", ".parquet"),
+        ("trace", "-o", ".jsonl"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_the_log_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, option: str, ending: str
+):
+    monkeypatch.chdir(tmp_path)
+    Path("folder" + ending).mkdir()
+    Path("file").touch()
+    for output, says in (
+        ("s3://bucket/out", f"'s3://bucket/out{ending}' is an address; give the path of a local file"),
+        ("file:///out", f"'file:///out{ending}' is an address"),
+        ("folder", f"'folder{ending}' is a folder; name a file in it"),
+        ("absent/out", f"'absent/out{ending}': the folder absent does not exist"),
+        ("file/out", f"'file/out{ending}': the folder file is a file"),
+    ):
+        _refused([command, str(LOG), option, output + ending], says)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder" + ending]
+
+
+@pytest.mark.parametrize("command", ["analyze", "trace"])
+def test_an_output_without_permission_is_refused_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+):
+    monkeypatch.chdir(tmp_path)
+    Path("locked").mkdir()
+    Path("kept.parquet").touch()
+    denied = ("locked", "kept.parquet")
+    # The user who runs the tests may be one whom no permission binds.
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK or Path(path).name not in denied)
+    for output, says in (
+        ("locked/out.parquet", "'locked/out.parquet': nothing may be written in the folder locked"),
+        ("kept.parquet", "'kept.parquet' is there and may not be written to"),
+    ):
+        _refused([command, str(LOG), "-o", output], says)
 
 
 @pytest.mark.parametrize(
