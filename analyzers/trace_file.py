@@ -6,6 +6,7 @@ reader opens. Everything that is not per request stands in the file's metadata u
 """
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -101,9 +102,16 @@ def is_trace_file(path: str | Path) -> bool:
     import pyarrow.parquet as pq
 
     try:
-        return is_trace_schema(pq.read_schema(path))
+        return is_trace_schema(pq.read_schema(_stored(path)))
     except (OSError, pa.ArrowException):
         return False
+
+
+def _stored(path: str | Path) -> Any:
+    """The file for pyarrow, which takes a name that is not UTF-8 as bytes only."""
+    import pyarrow as pa
+
+    return pa.OSFile(os.fsencode(path))
 
 
 def is_trace_schema(schema: Any) -> bool:
@@ -115,7 +123,7 @@ def sources_of(path: str | Path) -> tuple[str, ...]:
     """The files that a trace file was made from, without reading the trace."""
     import pyarrow.parquet as pq
 
-    raw = (pq.read_schema(path).metadata or {}).get(_METADATA_KEY, b"{}")
+    raw = (pq.read_schema(_stored(path)).metadata or {}).get(_METADATA_KEY, b"{}")
     return tuple(json.loads(raw).get("sources", ()))
 
 
@@ -126,7 +134,7 @@ def load_trace(path: str | Path) -> Trace:
 
     try:
         # Not read_table: it imports pyarrow.dataset, and with it pandas where that is installed.
-        table = pq.ParquetFile(path).read().combine_chunks()
+        table = pq.ParquetFile(_stored(path)).read().combine_chunks()
     except (OSError, pa.ArrowException) as problem:
         raise InputError(f"cannot read {path} as a trace: {problem}") from problem
     raw = (table.schema.metadata or {}).get(_METADATA_KEY)

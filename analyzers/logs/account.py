@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzers.errors import CannotEvaluateError, InputError
+from analyzers.logs.inputs import title_of
 from analyzers.request import Log, SkippedRecord
 
 FORMATS_JOINED_BY = " + "
@@ -158,5 +159,9 @@ def _raise_why(log: Log, accounts: Sequence[SliceAccount], empty: Sequence[str])
     if not log.records:
         raise InputError(f"There is no record in {', '.join(empty)}.")
     first = log.examples[0] if log.examples else None
-    where = f": {first.file}, line {first.line}: {first.reason}. {first.detail}".rstrip() if first else ""
+    where = (
+        f": {title_of(first.file)}, line {first.line}: {first.reason}. {first.detail}".rstrip()
+        if first
+        else ""
+    )
     raise InputError(f"None of the {log.records} records is a model call{where}")

@@ -66,7 +66,7 @@ def reader_of(source: Source, sample: Sequence[Record], formats: Sequence[type[R
     raws = [record.raw for record in sample]
     best = detect(raws, formats)
     if best is None:
-        raise UnknownFormatError(unknown_format(source.name, raws, formats))
+        raise UnknownFormatError(unknown_format(source.title, raws, formats))
     return best
 
 

@@ -1,6 +1,7 @@
 """The files that inputs name, in a fixed order."""
 
 import glob
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from io import BufferedReader
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, cast
 
-from analyzers.errors import InputError
+from analyzers.errors import InputError, UsageError
 
 STDIN = "-"
 LOG_ENDINGS = (
@@ -30,6 +31,16 @@ LOG_ENDINGS = (
 COMPRESSED_ENDINGS = (".gz", ".zst", ".zstd")
 
 
+def printable_name(name: str | Path) -> str:
+    """A file's name as text that any output can hold, with escapes for the bytes in it that are not UTF-8."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def title_of(name: str) -> str:
+    """What a sentence calls the file of this name."""
+    return "standard input" if name == STDIN else name
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """What tells a file from a changed one: its size in bytes (None if unknown) and a stamp, a time or a hash."""
@@ -42,6 +53,7 @@ class Version:
 class Source:
     """One file to read: on this machine, or a remote one or standard input (`path` None).
 
+    `name` is a `printable_name`, by which outputs call it; `path` is the file itself.
     `named` tells a file the user named from one found in a directory or by a glob: the first must be a log.
     With `end`, only the JSON lines in its bytes [start, end) are meant, the first of which is line `first_line`.
     """
@@ -52,6 +64,11 @@ class Source:
     start: int = 0
     end: int | None = None
     first_line: int = 1
+
+    @property
+    def title(self) -> str:
+        """What a sentence calls it."""
+        return title_of(self.name)
 
     @property
     def is_remote(self) -> bool:
@@ -82,6 +99,8 @@ class Source:
                 yield remote
             return
         if self.path is None:
+            if sys.stdin is None:
+                raise InputError("Standard input is closed: pipe a log into it, or name a file.")
             stdin: object = sys.stdin.buffer
             if isinstance(stdin, BufferedReader):
                 yield stdin
@@ -107,16 +126,19 @@ def find_sources(inputs: Sequence[str]) -> list[Source]:
     """The files of the inputs in the order given; those of a directory or glob by name, each file once.
 
     An input with a scheme (`s3://...`) names a file, a folder or a glob that fsspec opens. Raises InputError for
-    an input that names no file and for a directory without logs, UsageError for a scheme no package here knows.
+    an input that names no file and for a directory without logs, UsageError for an empty input and for a scheme no
+    package here knows.
     """
-    sources: dict[str, Source] = {}
+    sources: dict[str | Path, Source] = {}
     for text in inputs:
         for source in _sources_of(text):
-            sources.setdefault(source.name, source)
+            sources.setdefault(source.path or source.name, source)
     return list(sources.values())
 
 
 def _sources_of(text: str) -> list[Source]:
+    if not text:
+        raise UsageError("An input is empty: name a log file, a directory, a glob, or - for standard input.")
     if text == STDIN:
         return [Source(STDIN, None, named=True)]
     if "://" in text:
@@ -125,16 +147,18 @@ def _sources_of(text: str) -> list[Source]:
     if path.is_dir():
         files = [found for found in path.rglob("*") if _is_log(found.relative_to(path)) and found.is_file()]
         if not files:
-            raise _no_logs(text)
-        return [Source(str(file), file, named=False) for file in sorted(files)]
+            raise _no_logs(printable_name(text))
+        return [Source(printable_name(file), file, named=False) for file in sorted(files)]
     if path.exists():
-        return [Source(text, path, named=True)]
+        return [Source(printable_name(text), path, named=True)]
     if any(sign in text for sign in "*?["):
         matches = sorted(found for found in glob.glob(text, recursive=True) if Path(found).is_file())
         if not matches:
-            raise InputError(f"No file matches {text}.")
-        return [Source(found, Path(found), named=False) for found in matches]
-    raise InputError(f"{text} does not exist: name a log file, a directory, a glob, or - for standard input.")
+            raise InputError(f"No file matches {printable_name(text)}.")
+        return [Source(printable_name(found), Path(found), named=False) for found in matches]
+    raise InputError(
+        f"{printable_name(text)} does not exist: name a log file, a directory, a glob, or - for standard input."
+    )
 
 
 def _remote_sources(text: str) -> list[Source]:

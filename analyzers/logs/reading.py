@@ -18,7 +18,7 @@ from analyzers.logs.detect import (
     forced_reader,
     reader_of,
 )
-from analyzers.logs.inputs import Source, find_sources
+from analyzers.logs.inputs import Source, find_sources, title_of
 from analyzers.logs.omitted_zeros import fill_omitted_zeros
 from analyzers.logs.reader import IN_ORDER, NotThisFormatError, Reader, Record
 from analyzers.logs.records import NOT_JSON, good_records, mend
@@ -153,7 +153,7 @@ class Reading:
         sample, in_order = self._sample(records, look=known is None)
         if not sample:
             if source.end is None:
-                self._empty.append(FileNote(number, source.name))
+                self._empty.append(FileNote(number, source.title))
             return
         best = known or reader_of(source, sample, self.formats)
         may_end = self.slice_bytes if best.reach == "record" else math.inf
@@ -288,7 +288,7 @@ class Reading:
         for example in self.log.examples:
             if example.reason not in IN_ORDER:
                 detail = f" ({example.detail})" if example.detail else ""
-                raise InputError(f"{example.file}, line {example.line}: {example.reason}{detail}.")
+                raise InputError(f"{title_of(example.file)}, line {example.line}: {example.reason}{detail}.")
 
 
 def _pass_over(record: Record) -> None:

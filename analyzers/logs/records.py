@@ -39,9 +39,9 @@ def read_records(source: Source, log: Log) -> Iterator[Record]:
         if source.end is not None:
             yield from _read_lines(source, stored, log)
             return
-        stream = expand(source.name, stored)
+        stream = expand(source.title, stored)
         try:
-            yield from _records_of(source.name, stream, log)
+            yield from _records_of(source, stream, log)
         except CutOffError as error:
             log.records += 1
             log.skip(source.name, 1, CUT_OFF, str(error))
@@ -99,14 +99,15 @@ class _UpTo(io.RawIOBase):
         return count
 
 
-def _records_of(name: str, stream: io.BufferedReader, log: Log) -> Iterator[Record]:
+def _records_of(source: Source, stream: io.BufferedReader, log: Log) -> Iterator[Record]:
+    name = source.name
     head = _peek(stream)
     if head[:4] == b"PAR1" or head[:4] == b"PK\x03\x04":
         from analyzers.logs.containers import read_parquet, read_zip
 
         yield from (read_parquet if head[:4] == b"PAR1" else read_zip)(name, stream)
         return
-    _check_encoding(name, head)
+    _check_encoding(source.title, head)
     if head.startswith(_BYTE_ORDER_MARK):
         stream.read(len(_BYTE_ORDER_MARK))
         head = head.removeprefix(_BYTE_ORDER_MARK)

@@ -38,6 +38,7 @@ def report(
 ) -> int:
     """Money, ceiling, breakers with their proof, prefix tree, curves and tables: one HTML file, no network."""
     from analyzers.errors import UsageError
+    from analyzers.logs.inputs import printable_name, title_of
     from pcache_cli import console
     from pcache_cli.axes import parse_lifetimes
     from pcache_cli.log_report import ReportWords, gather_report
@@ -52,9 +53,7 @@ def report(
     gathered = gather_report(
         source, ReportWords(lifetimes[0], block_size, prices or (), rules or (), assume_model)
     )
-    heading = title or ", ".join(
-        "standard input" if name == "-" else Path(name).name for name in source.inputs
-    )
+    heading = title or ", ".join(title_of(printable_name(Path(name).name)) for name in source.inputs)
     page = render_report(gathered, heading, show_text)
     output.write_text(page, encoding="utf-8")
     console.stdout_console().print(console.plain(verdict(gathered.reuse)), style="bold")

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -139,3 +140,42 @@ def test_the_format_can_be_forced_and_is_told_by_file(tmp_path: Path) -> None:
 def test_every_format_has_a_name_of_its_own() -> None:
     names = [reader.name for reader in FORMATS]
     assert len(names) == len(set(names))
+
+
+def test_an_empty_input_is_not_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.jsonl").write_bytes(lines(1))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="An input is empty: name a log file"):
+        read_inputs("a.jsonl", "")
+
+
+def test_standard_input_is_called_that_in_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    for content, options, said in (
+        (b"", {}, r"There is no record in standard input\."),
+        (b'{"price": 1}\n', {}, "^standard input is in no known log format"),
+        (b"prose\n", {}, "^standard input is no log"),
+        (b"\xff\xfew\0", {}, "^standard input is UTF-16"),
+        (b"\x1f\x8b", {}, "^standard input ends in the middle of its compressed data"),
+        (lines(1) + b"prose\n", {"strict": True}, "^standard input, line 2: not JSON"),
+        (b"prose\n", {"format": "openai-chat"}, "is a model call: standard input, line 1: not JSON"),
+    ):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+        with pytest.raises(InputError, match=said):
+            read_inputs("-", **options)
+
+
+def test_a_closed_standard_input_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InputError, match="Standard input is closed: pipe a log into it, or name a file"):
+        read_inputs("-")
+
+
+def test_a_name_that_is_not_utf_8_is_printed_with_escapes(tmp_path: Path) -> None:
+    bad = tmp_path / os.fsdecode(b"bad\xff.jsonl")
+    bad.write_bytes(lines(1))
+    (tmp_path / "bad\\xff.jsonl").write_bytes(lines(2))
+    printed = f"{tmp_path}/bad\\xff.jsonl"
+    for inputs in ([tmp_path], [f"{tmp_path}/*.jsonl"], [bad, f"{tmp_path}/bad\\xff.jsonl"]):
+        log = read_inputs(*inputs)
+        assert sorted(ids(log)) == ["r1", "r2"]
+        assert {request.file for request in log.requests} == {printed}
