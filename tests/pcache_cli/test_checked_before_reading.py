@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.errors import UsageError
+from pcache_cli.targets import check_target
 from simulators.latency import dump_calibration
 from tests.command_line import pcache
 from tests.simulators.sample_calibration import sample_calibration
@@ -156,6 +158,17 @@ def test_an_output_without_permission_is_refused_by_its_name(
         ("kept.parquet", "'kept.parquet' is there and may not be written to"),
     ):
         _refused([command, str(LOG), "-o", output], says)
+
+
+def test_a_file_that_is_there_needs_its_folder_where_others_are_made_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    output = tmp_path / "out.parquet"
+    output.touch()
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+    check_target("--output", output, ".parquet")
+    with pytest.raises(UsageError, match="nothing may be written in the folder"):
+        check_target("--output", output, ".parquet", beside=True)
 
 
 @pytest.mark.parametrize(
