@@ -124,9 +124,14 @@ class LogSource:
         return self.traced_log().trace
 
     def log(self) -> "Log":
-        """The requests of the logs, in file order."""
+        """The requests of the logs, in file order. Raises InputError when the input is a trace, which holds none."""
         from analyzers.logs import read_log
+        from analyzers.trace_file import sources_of
 
+        if self.is_trace():
+            raise InputError(
+                f"{self.inputs[0]} is a trace, which holds no prompts; give {log_behind(sources_of(self.inputs[0]))} instead"
+            )
         self._warn_of_size()
         with console.progress("reading the log"):
             return read_log(self.inputs, format=self.format, mapping=self._mapping(), strict=self.strict)
@@ -188,12 +193,7 @@ class LogSource:
         Raises InputError when the input is a trace, which holds no content.
         """
         from analyzers.pipeline import trace_log
-        from analyzers.trace_file import sources_of
 
-        if self.is_trace():
-            raise InputError(
-                f"{self.inputs[0]} is a trace, which holds no prompts; give {log_behind(sources_of(self.inputs[0]))} instead"
-            )
         options = self.trace_options(answers)
         self._check_names()
         log = self.log()
@@ -203,7 +203,7 @@ class LogSource:
 
     def trace_options(self, answers: bool = True) -> "TraceOptions":
         """How the logs become a Trace. Raises UsageError for a time or a list that cannot be read."""
-        from analyzers.logs.timestamps import parse_time
+        from analyzers.logs.timestamps import EARLIEST, LATEST, is_out_of_range, parse_time
         from analyzers.pipeline import TraceOptions
 
         namespace: tuple[str, ...] | None = None
@@ -213,6 +213,10 @@ class LogSource:
         for name, text in (("since_ns", self.since), ("until_ns", self.until)):
             limits[name] = None if text is None else parse_time(text)
             if text is not None and limits[name] is None:
+                if is_out_of_range(text):
+                    raise UsageError(
+                        f"'{text}' is out of range; times from {EARLIEST} to {LATEST} can be told"
+                    )
                 raise UsageError(f"'{text}' is no time; write for example 2026-10-05T09:00:00Z")
         return TraceOptions(self.tokenizer, self.chat_template, namespace, answers=answers, **limits)
 
@@ -252,7 +256,8 @@ class LogSource:
             if name != "inputs" and getattr(self, name) != default
         ]
         if given:
-            raise UsageError(f"{', '.join(given)} shape how a log is read; a trace has been read already")
+            verb = "shapes" if len(given) == 1 else "shape"
+            raise UsageError(f"{', '.join(given)} {verb} how a log is read; a trace has been read already")
 
 
 def log_behind(sources: Sequence[str]) -> str:

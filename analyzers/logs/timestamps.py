@@ -12,6 +12,8 @@ Unit = Literal["s", "ms", "us", "ns"]
 _NS_PER: dict[str, int] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_NS = 2**62
+EARLIEST, LATEST = "1823-11-13", "2116-02-20"
+"""The first and the last midnight (UTC) within `_LATEST_NS` of 1970."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 _FRACTION = re.compile(r"[.,](\d+)")
 _ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d(:?\d\d)?|[+-]\d\d| ?UTC| ?GMT)$", re.IGNORECASE)
@@ -24,8 +26,20 @@ def parse_time(value: Any, unit: Unit | None = None) -> int | None:
     """Nanoseconds since 1970 of a number, a number as text, ISO 8601 or an HTTP date; None if unreadable.
 
     Numbers are seconds, milliseconds, microseconds or nanoseconds by their size (a time before the year
-    5000 is below 1e11 s, 1e14 ms, 1e17 µs), unless `unit` says which. A time without a zone is UTC.
+    5000 is below 1e11 s, 1e14 ms, 1e17 µs), unless `unit` says which. A time without a zone is UTC. None
+    for a time before EARLIEST or after LATEST.
     """
+    time_ns = _parsed(value, unit)
+    return time_ns if time_ns is not None and abs(time_ns) < _LATEST_NS else None
+
+
+def is_out_of_range(value: Any) -> bool:
+    """Whether `parse_time` gives None for a time only because it is too early or too late."""
+    time_ns = _parsed(value, None)
+    return time_ns is not None and abs(time_ns) >= _LATEST_NS
+
+
+def _parsed(value: Any, unit: Unit | None) -> int | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -67,10 +81,8 @@ def _from_number(value: int | float, unit: Unit | None) -> int | None:
         unit = "s" if size < 1e11 else "ms" if size < 1e14 else "us" if size < 1e17 else "ns"
     if isinstance(value, float) and unit != "ns":
         # A float holds a time of today in seconds to a quarter of a microsecond: the rest is noise.
-        time_ns = round(value * (_NS_PER[unit] // 1000)) * 1000
-    else:
-        time_ns = int(value) * _NS_PER[unit]
-    return time_ns if abs(time_ns) < _LATEST_NS else None
+        return round(value * (_NS_PER[unit] // 1000)) * 1000
+    return int(value) * _NS_PER[unit]
 
 
 def _from_text(text: str) -> int | None:
@@ -95,9 +107,8 @@ def _from_text(text: str) -> int | None:
         return None
 
 
-def _from_datetime(moment: datetime, nanoseconds: int) -> int | None:
+def _from_datetime(moment: datetime, nanoseconds: int) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     since = moment - _EPOCH
-    time_ns = (since.days * 86400 + since.seconds) * 10**9 + since.microseconds * 1000 + nanoseconds
-    return time_ns if abs(time_ns) < _LATEST_NS else None
+    return (since.days * 86400 + since.seconds) * 10**9 + since.microseconds * 1000 + nanoseconds

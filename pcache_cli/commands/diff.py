@@ -41,7 +41,7 @@ def diff(
     """Compare two requests or two logs: what changed, what it costs, and whether that is too much."""
     from analyzers.errors import CannotEvaluateError
     from analyzers.log_difference import compare_logs
-    from analyzers.logs.inputs import find_sources
+    from analyzers.logs.inputs import find_sources, printable_name
     from pcache_cli import console
     from pcache_cli.log_source import LogSource
     from pcache_cli.reports.as_json import document
@@ -58,7 +58,8 @@ def diff(
     evidence = [_evidence(source) for source in sources]
     difference = compare_logs(evidence[0], evidence[1])
     if json:
-        console.print_json(document("diff", before=before, after=after, difference=difference))
+        named = {"before": printable_name(before), "after": printable_name(after)}
+        console.print_json(document("diff", **named, difference=difference))
     else:
         print_difference(console.stdout_console(), difference, before, after)
     if limit is None:

@@ -35,6 +35,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--tokenizer", "no-such"], "No tokenizer 'no-such'"),
         (["--chat-template", "absent.jinja"], "No chat template at absent.jinja"),
         (["--since", "yesterday"], "'yesterday' is no time"),
+        (["--until", "2999-01-01"], "'2999-01-01' is out of range; times from 1823-11-13 to 2116-02-20"),
     ],
 )
 def test_how_to_read_is_checked_first(command: str, words: list[str], says: str):

@@ -38,6 +38,10 @@ def test_a_log_whose_name_is_not_utf_8_becomes_a_trace(folder: Path, jobs: str) 
 
 def test_a_log_whose_name_is_not_utf_8_is_in_reports_and_json(folder: Path, tmp_path: Path) -> None:
     assert json.loads(pcache("analyze", folder, "--json").stdout)["requests"] == 1
+    twice = folder / "twice.jsonl"
+    twice.write_text(ROW * 2)
+    compared = json.loads(pcache("diff", folder, twice, "--json").stdout)
+    assert compared["before"] == f"{tmp_path}/b\\xffd"
     page = tmp_path / "page.html"
     assert pcache("report", folder, "-o", page).returncode == 0
     assert "<title>Prompt caching: b\\xffd</title>" in page.read_text()

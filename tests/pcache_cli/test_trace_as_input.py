@@ -37,6 +37,19 @@ def test_the_log_that_the_trace_was_made_from_is_named(trace: Path, words: list[
     assert b"the log it was made from (clock.jsonl)" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--since", "2026-01-01"], b"--since shapes how a log is read; a trace has been read already"),
+        (["--since", "2026-01-01", "--strict"], b"--since, --strict shape how a log is read"),
+    ],
+)
+def test_options_for_logs_are_refused_with_a_trace(trace: Path, words: list[str], says: bytes):
+    done = pcache("trace", trace, "-o", "again.parquet", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
 def test_many_files_are_counted_and_a_trace_that_knows_none_says_none():
     assert log_behind(["a", "b", "c", "d", "e"]) == "the log it was made from (a, b, c and 2 more)"
     assert log_behind(["-"]) == "the log it was made from (standard input)"

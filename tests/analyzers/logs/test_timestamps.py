@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzers.logs.timestamps import NO_ZONE, UNREADABLE, parse_time, read_time
+from analyzers.logs.timestamps import (
+    EARLIEST,
+    LATEST,
+    NO_ZONE,
+    UNREADABLE,
+    is_out_of_range,
+    parse_time,
+    read_time,
+)
 from analyzers.request import Log
 
 SECONDS = 1_791_190_800  # 2026-10-05 09:00:00 UTC
@@ -48,6 +56,27 @@ def test_times_are_read_in_every_unit_and_notation(value: object, expected: int)
 )
 def test_what_is_no_time_is_none(value: object) -> None:
     assert parse_time(value) is None
+
+
+@pytest.mark.parametrize("value", ["2999-01-01", "1700-01-01T00:00:00Z", 5 * 10**18, "32472144000"])
+def test_a_time_beyond_the_range_is_told_from_what_is_no_time(value: object) -> None:
+    assert parse_time(value) is None
+    assert is_out_of_range(value)
+
+
+@pytest.mark.parametrize("value", ["yesterday", "", EARLIEST, LATEST, 0])
+def test_what_is_no_time_or_in_the_range_is_not_out_of_it(value: object) -> None:
+    assert not is_out_of_range(value)
+
+
+def test_the_range_ends_with_the_midnights_that_are_named() -> None:
+    first, last = parse_time(EARLIEST), parse_time(LATEST)
+    assert first is not None
+    assert last is not None
+    day = timedelta(days=1)
+    before, after = datetime.fromisoformat(EARLIEST) - day, datetime.fromisoformat(LATEST) + day
+    assert is_out_of_range(before)
+    assert is_out_of_range(after)
 
 
 def test_a_stated_unit_wins_over_the_size() -> None:
