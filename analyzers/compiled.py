@@ -4,18 +4,17 @@ numba loads every extension that other packages register with it before it compi
 Kernels over plain arrays need none of them, and one that comes with the tokenizer engine (awkward) takes half a
 second and 60 MB in every run, so they are left out.
 
-numba keeps what it compiled in a cache. A kernel that cannot be kept, because the disk is full, is compiled again in
-the next run; numba alone would end the run with the error of the disk.
+numba keeps what it compiled in a cache. Where it cannot, because the disk is full or neither the package's folder nor
+the user's may be written to, a kernel is compiled again in every run; numba alone would end the run with an error.
 """
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
-from numba import njit
+import numba
 from numba.core import entrypoints
 from numba.core.caching import FunctionCache
-
-__all__ = ["njit"]
 
 if hasattr(entrypoints, "_already_initialized"):
     entrypoints._already_initialized = True
@@ -29,3 +28,15 @@ def _keep_if_possible(self: Any, signature: Any, compiled: Any) -> None:
 
 
 FunctionCache.save_overload = _keep_if_possible
+
+
+def njit(**options: Any) -> Callable[[Any], Any]:
+    """numba's, by keywords alone."""
+
+    def compiled(function: Any) -> Any:
+        try:
+            return numba.njit(**options)(function)
+        except RuntimeError:  # numba found no folder for its cache
+            return numba.njit(**{**options, "cache": False})(function)
+
+    return compiled
