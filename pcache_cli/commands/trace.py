@@ -61,7 +61,7 @@ def trace(
     """
     from analyzers.errors import UsageError
     from analyzers.hash_export import write_hash_trace
-    from analyzers.trace_file import save_trace
+    from analyzers.trace_file import is_trace_file, save_trace
     from pcache_cli import console
     from pcache_cli.reports.analyze import account_of, print_account
     from pcache_cli.reports.numbers import counted
@@ -91,7 +91,8 @@ def trace(
     if source.is_trace():
         write(source.trace())
         return 0
-    plan = source.plan(shard_bytes)
+    # A trace may be made anew in the folder of its logs; a log is never written over.
+    plan = source.plan(shard_bytes, frozenset({output.resolve()} if is_trace_file(output) else ()))
     if any(file.path is not None and file.path.resolve() == output.resolve() for file, _ in plan.versions):
         raise UsageError(f"{output} is among the files to read; write to another file")
     if engine is Engine.RAY:

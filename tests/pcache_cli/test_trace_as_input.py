@@ -50,6 +50,15 @@ def test_options_for_logs_are_refused_with_a_trace(trace: Path, words: list[str]
     assert says in done.stderr
 
 
+def test_a_trace_in_the_folder_of_its_logs_can_be_made_anew(trace: Path):
+    assert pcache("trace", trace.parent, "-o", trace).returncode == 0
+    first = trace.read_bytes()
+    again = pcache("trace", trace.parent, "-o", trace)
+    assert again.returncode == 0
+    assert b"left out" not in again.stderr
+    assert trace.read_bytes() == first
+
+
 def test_many_files_are_counted_and_a_trace_that_knows_none_says_none():
     assert log_behind(["a", "b", "c", "d", "e"]) == "the log it was made from (a, b, c and 2 more)"
     assert log_behind(["-"]) == "the log it was made from (standard input)"
