@@ -24,6 +24,10 @@ SENDS = {
         "import anthropic\nsend = anthropic.Anthropic().messages.create\n"
         'def ask(q):\n    return send(model="m", messages=[{"role": "user", "content": q}])\n'
     ),
+    "a method under another name, with no message": (
+        "from openai import OpenAI\nsend = OpenAI().responses.create\n"
+        'def ask(q):\n    return send(model="m", input=q)\n'
+    ),
     "a method looked for by its name": (
         "import anthropic\ndef ask(q):\n    send = getattr(anthropic.Anthropic().messages, 'create')\n"
         '    return send(model="m", messages=[{"role": "user", "content": q}])\n'
