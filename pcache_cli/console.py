@@ -100,6 +100,10 @@ def announce_compilation() -> None:
 
     from analyzers import kernels
 
-    cache = Path(kernels.build_tree.stats.cache_path)
-    if not any(cache.glob("kernels.build_tree-*.nbi")):
+    cache = kernels.build_tree.stats.cache_path
+    if cache is None:
+        note(
+            "compiling kernels (some seconds); done once if NUMBA_CACHE_DIR names a folder that may be written to"
+        )
+    elif not any(Path(cache).glob("kernels.build_tree-*.nbi")):
         note("compiling kernels for this machine, once (some seconds)")

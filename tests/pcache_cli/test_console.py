@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -58,3 +59,13 @@ def test_a_reader_that_goes_away_is_no_failed_gate() -> None:
     )
     os.close(writes)
     assert (run.returncode, run.stderr) == (0, b"")
+
+
+def test_kernels_that_can_be_kept_nowhere_are_announced_with_a_way_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unkept = SimpleNamespace(stats=SimpleNamespace(cache_path=None))
+    monkeypatch.setattr("analyzers.kernels.build_tree", unkept)
+    monkeypatch.setattr(console, "settings", console.OutputSettings(color=False))
+    console.announce_compilation()
+    assert "NUMBA_CACHE_DIR" in capsys.readouterr().err
