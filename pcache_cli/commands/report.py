@@ -37,7 +37,7 @@ def report(
     ] = False,
 ) -> int:
     """Money, ceiling, breakers with their proof, prefix tree, curves and tables: one HTML file, no network."""
-    from analyzers.errors import UsageError
+    from analyzers.errors import InputError, UsageError
     from analyzers.logs.inputs import printable_name, title_of
     from pcache_cli import console
     from pcache_cli.axes import parse_lifetimes
@@ -55,7 +55,10 @@ def report(
     )
     heading = title or ", ".join(title_of(printable_name(Path(name).name)) for name in source.inputs)
     page = render_report(gathered, heading, show_text)
-    output.write_text(page, encoding="utf-8")
+    try:
+        output.write_text(page, encoding="utf-8")
+    except OSError as problem:
+        raise InputError(f"cannot write {output}: {problem.strerror or problem}") from problem
     console.stdout_console().print(console.plain(verdict(gathered.reuse)), style="bold")
     size = len(page.encode()) / 1000
     console.note(f"wrote {output} ({size:,.0f} kB); open it in a browser")

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pcache_cli.app import app
+from tests.file_size_limit import files_of_at_most
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_logs"
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -204,3 +205,12 @@ def test_output_that_is_no_page_is_refused_before_reading(tmp_path):
     )
     assert result.exit_code == 2
     assert "must end in .html or .htm" in result.output
+
+
+def test_page_for_which_the_disk_has_no_room_is_an_error(tmp_path):
+    with files_of_at_most(10_000):
+        done = CliRunner().invoke(
+            app, ["report", str(SAMPLES / "hash_trace.jsonl"), "-o", str(tmp_path / "r.html")]
+        )
+    assert done.exit_code == 2
+    assert "r.html: File too large" in " ".join(done.stderr.split())
