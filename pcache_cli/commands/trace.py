@@ -68,7 +68,7 @@ def trace(
     from pcache_cli.targets import check_target
     from pcache_cli.units import parse_size
 
-    check_target("--output", output, ".parquet", ".jsonl")
+    check_target("--output", output, ".parquet", ".jsonl", beside=True)
     if block_size < 1:
         raise UsageError(f"--block-size {block_size} is no number of tokens; write for example 16")
     if engine is Engine.LOCAL and address is not None:
