@@ -55,7 +55,7 @@ def trace(
 
     The log may be larger than memory, and may lie on s3://, gs:// or az://. A run that was killed goes on where it
     stopped when the same command is given again: until it ends, what it has read lies in OUTPUT.parts. With
-    --engine ray, files that the cluster cannot read are named and left out, and the exit code is 2.
+    --engine ray, shards at which workers fail are named and left out, and the exit code is 2.
 
     A name that ends in .jsonl gives an anonymised hash trace (Mooncake style) for other simulators.
     """
