@@ -83,7 +83,7 @@ def agent_log(requests: int, seed: int = 1) -> Iterator[str]:
             }
             answer: dict[str, object] = {"role": "assistant", "content": None, "tool_calls": [call]}
             result = json.dumps({"rows": [_prose(random_, words, 20) for _ in range(random_.randint(2, 10))]})
-            following = {"role": "tool", "tool_call_id": call["id"], "content": result}
+            following: dict[str, object] = {"role": "tool", "tool_call_id": call["id"], "content": result}
         else:
             answer = {"role": "assistant", "content": _prose(random_, words, random_.randint(30, 200))}
             following = {"role": "user", "content": _prose(random_, words, random_.randint(10, 80))}
@@ -93,9 +93,8 @@ def agent_log(requests: int, seed: int = 1) -> Iterator[str]:
         made += 1
         if left > 1:
             pause = 2.0 if calls_tool else random_.lognormvariate(3.4, 1.2)
-            heapq.heappush(
-                heap, (moment + 1 + pause, tie, application, [*messages, answer, following], left - 1)
-            )
+            history = [*messages, answer, following]
+            heapq.heappush(heap, (moment + 1 + pause, tie, application, history, left - 1))
 
 
 def write_agent_log(path: Path, requests: int, seed: int = 1) -> None:

@@ -14,7 +14,7 @@ import pickle
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +130,7 @@ def main() -> None:
 
 def replace_shards(plan: Plan, shards: int) -> Plan:
     """The plan's first shards alone."""
-    return Plan(plan.shards[:shards], plan.options, plan.fingerprint)
+    return replace(plan, shards=plan.shards[:shards])
 
 
 def compare(plan: Plan) -> None:

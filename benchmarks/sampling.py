@@ -91,7 +91,8 @@ def load(name: str, path: Path) -> Case | None:
 
 def curve(records: StackRecords, capacities: Int64) -> Int64:
     lifetime = np.zeros(len(records.width), np.int64)
-    return records.hit_tokens(records.readable, lifetime, 1, capacities)[0]
+    hits: Int64 = records.hit_tokens(records.readable, lifetime, 1, capacities)[0]
+    return hits
 
 
 def capacities_of(case: Case, resolution: int) -> Int64:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -117,9 +117,7 @@ def measure(requests: int, folder: Path) -> Constants:
     log = folder / "agents.jsonl"
     write_agent_log(log, requests)
     plan = plan_shards([str(log)])
-    trace_on_cluster(
-        CountingCluster(1), Plan(plan.shards[:1], plan.options, plan.fingerprint), TraceOptions()
-    )
+    trace_on_cluster(CountingCluster(1), replace(plan, shards=plan.shards[:1]), TraceOptions())
     read_s, piece_s, piece_bytes, unique, slices = min(
         _pieces(plan, folder / "pieces"), _pieces(plan, folder / "again")
     )

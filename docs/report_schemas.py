@@ -31,7 +31,7 @@ def _document(
     one_of: Sequence[dict[str, Any]] = (),
 ) -> str:
     """The schema as text. `one_of` are the forms of a document that has several."""
-    schema = {
+    schema: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"pcache {command} --json",
         "type": "object",

@@ -6,6 +6,7 @@ docs/measured/scale.json comes from `python -m benchmarks.scale --save …`, doc
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,7 +132,7 @@ def constants_table(c: Constants) -> str:
 
 def model_table(models: list[Model]) -> str:
     """One column a size of log."""
-    rows = [
+    rows: list[tuple[str, Callable[[Model], str]]] = [
         ("requests", lambda m: f"{m.requests / 1e6:,.0f} million"),
         ("traces (a trace numbers at most 2.1 billion requests)", lambda m: str(m.traces)),
         ("worker core-hours", lambda m: f"{m.core_hours:,.1f}"),
