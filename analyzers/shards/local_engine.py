@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -135,7 +136,7 @@ def _make_all(tasks: Sequence[ShardTask], work: WorkFolder, jobs: int, progress:
         return
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _end_with_the_parent)
     try:
-        with _interrupts_ignored():  # by the workers, which inherit it: the parent ends them
+        with _interrupts_held():
             futures: list[Future[None]] = [pool.submit(make_pieces, task) for task in left]
         for future in futures:  # in order, so that of several errors the first in the log is told
             future.result()
@@ -155,15 +156,16 @@ def _make_all(tasks: Sequence[ShardTask], work: WorkFolder, jobs: int, progress:
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
+def _interrupts_held() -> Iterator[None]:
+    """Let interrupts wait. Processes begun meanwhile hold them for ever: the parent ends those."""
+    if sys.platform == "win32":
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with_the_parent() -> None:
