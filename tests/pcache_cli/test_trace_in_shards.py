@@ -258,7 +258,14 @@ def started(log: Path, output: Path) -> "subprocess.Popen[bytes]":
     """A run of some seconds with two workers, in a group of its own, that has finished a shard."""
     log.write_bytes(log.read_bytes() * 8)
     command = [*_PCACHE, "trace", str(log), "-o", str(output), "--shard-size", "16KiB", "--jobs", "2"]
-    run = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    run = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # a shell's background job ignores it
+    )
     while not list(output.parent.glob("*.parts/shard-*/finished")):
         assert run.poll() is None, "the run ended before it could be stopped"
         time.sleep(0.005)
