@@ -12,15 +12,15 @@ import numpy as np
 
 from analyzers.errors import CannotEvaluateError
 from analyzers.namespaces import default_namespace, number_namespaces
-from analyzers.part_tokens import prompt_runs, render_and_tokenize, tree_of_requests
+from analyzers.part_tokens import RequestTree, prompt_runs, render_and_tokenize, tree_of_requests
 from analyzers.prefix_tree import TokenRuns
 from analyzers.request import Log, PartKind, Request
 from analyzers.request_rows import RequestRows, rows_of
-from analyzers.request_table import boundaries_and_markers, request_table
+from analyzers.request_table import Boundaries, boundaries_and_markers, request_table
 from analyzers.reuse import reusable_depth
 from analyzers.seen import Chunks, cut_into_chunks, tokens_seen_elsewhere
 from analyzers.time_order import keep_period, put_in_time_order
-from analyzers.trace import MISSING, Trace, TraceInfo
+from analyzers.trace import MISSING, Int32, Int64, Trace, TraceInfo
 
 if TYPE_CHECKING:
     from analyzers.rendering import RenderedPart, Rendering
@@ -97,7 +97,6 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
         reusable, _ = reusable_depth(built.tree, built.leaf)
         seen = tokens_seen_elsewhere(prompts, chunks, namespace, reusable)
     boundaries = boundaries_and_markers(requests, rendered, tokens, rendering)
-    table = request_table(rows, namespace, built, seen)
     info = TraceInfo(
         tokenizer=tokenizer.name if tokenizer else "none",
         tokenizer_note=note,
@@ -110,9 +109,22 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
         notes=tuple(log.notes),
         tool_version=TOOL_VERSION,
     )
-    trace = Trace(
+    trace = assembled(info, rows, namespace, built, seen, boundaries)
+    return TracedLog(log, rows, trace, rendered.parts, prompts, chunks, rendering, tokenizer)
+
+
+def assembled(
+    info: TraceInfo,
+    rows: RequestRows,
+    namespace: Int32,
+    built: RequestTree,
+    seen: Int64,
+    boundaries: Boundaries,
+) -> Trace:
+    """The Trace of its parts; `seen` is the column `seen_elsewhere`."""
+    return Trace(
         info=info,
-        requests=table,
+        requests=request_table(rows, namespace, built, seen),
         tree=built.tree,
         boundaries=boundaries.ends,
         boundary_paths=boundaries.paths,
@@ -122,7 +134,6 @@ def trace_log(log: Log, options: TraceOptions | None = None) -> TracedLog:
         written_ttl_s=rows.written_ttl_s,
         paths=boundaries.names,
     )
-    return TracedLog(log, rows, trace, rendered.parts, prompts, chunks, rendering, tokenizer)
 
 
 def _rendering_and_tokenizer(

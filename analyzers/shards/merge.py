@@ -7,11 +7,11 @@ from typing import Protocol
 import numpy as np
 
 from analyzers.part_tokens import RequestTree, in_tokens
-from analyzers.pipeline import TOOL_VERSION, TraceOptions
+from analyzers.pipeline import TOOL_VERSION, TraceOptions, assembled
 from analyzers.prefix_tree import build_tree_with_outputs
 from analyzers.rendering import RenderingAccount
 from analyzers.request import Log
-from analyzers.request_table import Boundaries, request_table
+from analyzers.request_table import Boundaries
 from analyzers.reuse import reusable_depth
 from analyzers.shards.chunk_firsts import seen_over_pieces
 from analyzers.shards.merged_rows import MergedRows, PieceHead, merge_rows, stale_pieces, tokenizer_choice
@@ -121,16 +121,4 @@ def finished(
         notes=tuple(log.notes),
         tool_version=TOOL_VERSION,
     )
-    trace = Trace(
-        info=info,
-        requests=request_table(rows, merged.namespace, built, seen),
-        tree=built.tree,
-        boundaries=boundaries.ends,
-        boundary_paths=boundaries.paths,
-        markers=boundaries.markers,
-        marker_ttl_s=boundaries.marker_ttl_s,
-        written=rows.written,
-        written_ttl_s=rows.written_ttl_s,
-        paths=boundaries.names,
-    )
-    return MergedTrace(trace, log)
+    return MergedTrace(assembled(info, rows, merged.namespace, built, seen, boundaries), log)
